@@ -1,0 +1,5 @@
+"""`python -m harness` is `tidemark`."""
+
+from harness.main import main
+
+main()

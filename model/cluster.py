@@ -1,0 +1,279 @@
+"""model/cluster.py: the handles that every world offers, so that faults, workloads and the run loop are written once.
+
+In     a world (clusters/sim, local, docker, ssh) implements these protocols
+Out    nemesis, workloads and harness are written against them and never ask which world they are in
+Rules  a verb that a world cannot do is absent from `can`, and a plan that asks for it is refused before anything starts.
+       Time is integer nanoseconds since the start of the run. Handles act at once; only faults wait, by yielding (DESIGN 11.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar
+
+import msgspec
+
+from model.operation import Answer, Operation
+
+NodeId = int  # from 1, brokers first; written n1 .. n6
+TopicPartition = tuple[str, int]
+
+
+class Ability(StrEnum):
+    """What a world may be able to do. Each name is one handle method; most are one fault as well (DESIGN 11.10)."""
+
+    CUT = "cut"
+    HOLD = "hold"
+    REFUSE = "refuse"
+    SILENT = "silent"
+    DELAY = "delay"
+    THROTTLE = "throttle"
+    SLICE = "slice"
+    RESET = "reset"
+    GATE = "gate"
+    KILL = "kill"
+    STOP = "stop"
+    PAUSE = "pause"
+    SLOW = "slow"
+    SKEW = "skew"
+    JUMP = "jump"
+    STROBE = "strobe"
+    DRIFT = "drift"
+    WIPE = "wipe"
+    LOSE_UNSYNCED = "lose_unsynced"
+    TEAR = "tear"
+    ROT = "rot"
+    FILL = "fill"
+    SLOW_SYNC = "slow_sync"
+    READ_ONLY = "read_only"
+    IO_ERROR = "io_error"
+    ELECT = "elect"
+    REASSIGN = "reassign"
+    CHANGE_CONFIG = "change_config"
+
+
+# -- what faults do and say -------------------------------------------------------------------------------------------
+
+How = Literal["restart", "lossy", "torn", "deep_tear", "wipe", "rot"]
+
+
+class Damage(msgspec.Struct, frozen=True):
+    """What one replica lost: the first offset and the number of records (CHECKERS 1.7). None = could not be counted."""
+
+    node: NodeId
+    topic: str
+    partition: int
+    how: How
+    dropped_from: int | None = None
+    dropped: int | None = None
+
+
+class Fired(msgspec.Struct, frozen=True):
+    """How a fault went. `bit` says whether anything observable changed; None = cannot be told."""
+
+    bit: bool | None
+    damage: tuple[Damage, ...] = ()
+    note: str = ""
+
+
+class Sleep(msgspec.Struct, frozen=True):
+    """A fault yields this to wait, in whatever time its world has."""
+
+    duration_ns: int
+
+
+class Until(msgspec.Struct, frozen=True):
+    """A fault yields this to wait for a condition; it is resumed with False when the limit came first."""
+
+    condition: Callable[[ClusterState], bool]
+    limit_ns: int
+
+
+_Result = TypeVar("_Result")
+Steps = Generator[Sleep | Until, bool, _Result]
+
+
+# -- what can be seen -------------------------------------------------------------------------------------------------
+
+
+class ReplicaState(msgspec.Struct, frozen=True):
+    """One replica, as its own broker tells it."""
+
+    node: NodeId
+    role: Literal["leader", "follower", "none"]
+    running: bool
+    leader_epoch: int | None = None
+    broker_epoch: int | None = None
+    log_start: int | None = None
+    hw: int | None = None
+    leo: int | None = None
+
+
+class PartitionState(msgspec.Struct, frozen=True):
+    """One partition, as the controllers have committed it."""
+
+    topic: str
+    partition: int
+    leader: NodeId | None
+    leader_epoch: int | None
+    partition_epoch: int | None
+    replicas: tuple[NodeId, ...]
+    isr: tuple[NodeId, ...]
+    elr: tuple[NodeId, ...] = ()
+    seen: Mapping[NodeId, ReplicaState] = {}
+
+
+class ClusterState(msgspec.Struct, frozen=True):
+    """Everything `observe()` knows, and as of when: targets are resolved from it, and reports drawn."""
+
+    at_ns: int
+    partitions: Mapping[TopicPartition, PartitionState]
+    active_controller: NodeId | None
+    quorum_epoch: int | None
+    running: frozenset[NodeId]
+
+
+# -- the handles ------------------------------------------------------------------------------------------------------
+
+Streams = Literal["requests", "answers", "both"]
+
+
+class Link(msgspec.Struct, frozen=True, order=True):
+    """One direction: who dials, and whom. A client group is written c1, c2, ...; its number is negative here."""
+
+    dialer: int
+    node: NodeId
+
+
+class Timeline(Protocol):
+    """Time as a handle: virtual in the simulator, an event loop elsewhere."""
+
+    def now_ns(self) -> int: ...
+    def after(self, delay_ns: int, call: Callable[[], None]) -> None: ...
+    def run_until(self, done: Callable[[], bool], limit_ns: int) -> bool:
+        """For the run loop only, never inside a callback. False = the limit came first."""
+        ...
+
+
+class Links(Protocol):
+    """Faults of one directed link (DESIGN 11.10). Two faults on one link add up; `heal` ends all of them."""
+
+    def cut(self, link: Link, streams: Streams = "both") -> None:
+        """Nothing passes, connections stay; on heal they end and what was queued is lost."""
+        ...
+
+    def hold(self, link: Link, streams: Streams = "both") -> None:
+        """Nothing passes; on heal everything arrives, in order."""
+        ...
+
+    def refuse(self, link: Link) -> None:
+        """Connections end, new ones are refused."""
+        ...
+
+    def silent(self, link: Link, streams: Streams = "both") -> None:
+        """As cut, and not even the end of a connection passes."""
+        ...
+
+    def delay(self, link: Link, latency_ns: int, jitter_ns: int = 0, streams: Streams = "both") -> None: ...
+    def throttle(self, link: Link, bytes_per_second: int, streams: Streams = "both") -> None: ...
+    def slice(self, link: Link, size: int, gap_ns: int, streams: Streams = "both") -> None: ...
+    def reset(self, link: Link, streams: Streams = "both") -> None: ...
+
+    def gate(
+        self, link: Link, message: str, action: Literal["hold", "drop", "repeat"], streams: Streams, count: int | None
+    ) -> None:
+        """One kind of message is held (its connection waits), dropped (its connection ends) or repeated (a copy later)."""
+        ...
+
+    def heal(self, link: Link) -> None: ...
+
+
+class Processes(Protocol):
+    """Node processes. Whatever ends one uncleanly says what it cost."""
+
+    def start(self, node: NodeId) -> None: ...
+    def kill(self, node: NodeId) -> tuple[Damage, ...]: ...
+    def stop(self, node: NodeId) -> None: ...
+    def pause(self, node: NodeId) -> None: ...
+    def resume(self, node: NodeId) -> None: ...
+    def slow(self, node: NodeId, share: float | None) -> None:
+        """A share of one CPU, such as 0.1; None gives all of it back."""
+        ...
+
+
+class Clocks(Protocol):
+    """The wall clock of one node (drift: its monotonic clock too, where a world can do that)."""
+
+    def skew(self, node: NodeId, offset_ns: int) -> None: ...
+    def jump(self, node: NodeId, by_ns: int) -> None: ...
+    def strobe(self, node: NodeId, by_ns: int, every_ns: int) -> None: ...
+    def drift(self, node: NodeId, parts_per_million: int) -> None: ...
+    def restore(self, node: NodeId) -> None: ...
+
+
+class Disks(Protocol):
+    """Log directories of one node, numbered from 0. The first four act on a node process that does not run."""
+
+    def wipe(self, node: NodeId, directory: int = 0) -> tuple[Damage, ...]: ...
+    def lose_unsynced(self, node: NodeId, directory: int = 0) -> tuple[Damage, ...]: ...
+    def tear(self, node: NodeId, directory: int = 0) -> tuple[Damage, ...]: ...
+    def rot(self, node: NodeId, directory: int = 0) -> tuple[Damage, ...]: ...
+    def fill(self, node: NodeId, directory: int = 0) -> None: ...
+    def slow_sync(self, node: NodeId, delay_ns: int, directory: int = 0) -> None: ...
+    def read_only(self, node: NodeId, directory: int = 0) -> None: ...
+    def io_error(self, node: NodeId, on: Literal["read", "write", "sync"], directory: int = 0) -> None: ...
+    def heal(self, node: NodeId, directory: int = 0) -> None: ...
+
+
+class Admin(Protocol):
+    """Changes an operator would make, through the Kafka protocol. `done` gets None, or Kafka's error name."""
+
+    def elect(self, at: TopicPartition, kind: Literal["preferred", "unclean"], done: AdminDone) -> None: ...
+    def reassign(self, at: TopicPartition, replicas: tuple[NodeId, ...] | None, done: AdminDone) -> None:
+        """None cancels the reassignment in progress."""
+        ...
+
+    def change_config(self, topic: str | None, key: str, value: str | None, done: AdminDone) -> None:
+        """topic None = cluster-wide; value None = back to the default."""
+        ...
+
+
+AdminDone = Callable[[str | None], None]
+
+
+class Client(Protocol):
+    """One client group's way in: one request, one answer, no hidden retries (DESIGN 11.3)."""
+
+    def submit(self, batch: tuple[Operation, ...], done: Callable[[tuple[Answer, ...]], None]) -> None:
+        """One request. `done` is called exactly once, with one answer per operation."""
+        ...
+
+
+class Cluster(Protocol):
+    """A world with nodes in it."""
+
+    time: Timeline
+    nodes: tuple[NodeId, ...]
+    can: frozenset[Ability]
+    links: Links
+    processes: Processes
+    clocks: Clocks
+    disks: Disks
+    admin: Admin
+
+    def start(self) -> None: ...
+    def client(self, group: int) -> Client: ...
+    def observe(self) -> ClusterState: ...
+    def collect(self, into: Path) -> None:
+        """Logs and data directories."""
+        ...
+
+    def stop(self) -> None:
+        """Always succeeds, leaves nothing behind, and may be called twice."""
+        ...
+
+
+Args = Mapping[str, Any]  # a fault's arguments, typed by model/vocabulary.py
+Inject = Callable[[Cluster, tuple[NodeId, ...], Args], Steps[Fired]]

@@ -1,0 +1,52 @@
+"""model/plan_file.py: from what a person wrote to a plan that can be run.
+
+In   a plan file and overrides `path=value` from the command line; or plain data, such as a run's plan.json
+Out  the document (for model/matrix.py to multiply), and from a document without a matrix the checked `Plan`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from model import document
+from model.document import Node
+from model.plan import Plan
+from model.plan_checks import check
+from model.reading import check_keys, field_names, read
+from model.refusal import Refusal
+
+FIRST_LINE = "a mapping that begins with `tidemark: 1`"
+
+
+def load(path: Path, overrides: Sequence[str] = ()) -> Node:
+    """The document of a plan file with its overrides in place, not yet checked."""
+    root = document.load(path)
+    if root.entries is None:
+        raise root.refuse(f"found {root.kind}", allowed=FIRST_LINE)
+    for override in overrides:
+        root = apply_override(root, override)
+    check_keys(root, (*field_names(Plan), "matrix"))
+    return root
+
+
+def apply_override(root: Node, override: str) -> Node:
+    """`--set topics/t/config/min.insync.replicas=2`: one field of a plan, replaced."""
+    written, equals, value = override.partition("=")
+    path = tuple(int(key) if key.isdigit() else key for key in written.split("/"))
+    if not equals or "" in path:
+        raise Refusal(f"not an override: {override!r}", where="--set", allowed="path=value, such as workload/acks=1")
+    parsed = document.parse(value or "''", f"--set {override}", lines=False)
+    return document.put(root, path, document.moved(parsed, path))
+
+
+def read_plan(node: Node) -> Plan:
+    """The plan of a document without a matrix: typed, and checked against itself."""
+    plan: Plan = read(node, Plan)
+    check(plan, node)
+    return plan
+
+
+def from_data(data: object, file: str) -> Plan:
+    """The plan of plain data; `file` is named when it is refused."""
+    return read_plan(document.from_data(data, file))
