@@ -70,7 +70,7 @@ def written_target(target: Target | None) -> str:
 
 # -- Parquet ----------------------------------------------------------------------------------------------------------
 
-_FIELDS: list[pa.Field[Any]] = [
+_FIELDS: list[pa.Field] = [
     pa.field("event", pa.int32(), nullable=False),
     pa.field("at_ns", pa.int64()),
     pa.field("when", pa.string()),  # JSON

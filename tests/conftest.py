@@ -1,6 +1,6 @@
 """tests/conftest.py: what every test shares: hypothesis profiles, and tests that need a part of the machine.
 
-A test marked `needs("java")` is skipped where `tidemark doctor` does not find Java, and the closing lines name it, the reason and the
+A test marked `needs("java")` is skipped where `tidemark doctor` does not find Java; the closing lines name it, the reason and the
 command that adds the part. With TIDEMARK_REQUIRE_PARTS=1 (the gate) a missing part is a failure instead.
 """
 

@@ -23,7 +23,7 @@ from model.refusal import ExitCode, InfrastructureFailure, Refusal
 
 NAMES = ["python", "java", "docker", "toxiproxy-server", "sshd", "cc", "maven", "go", "kcat", "browser"]
 NAMES += ["root", "loop", "namespaces", "netem"]
-TAIL = shutil.which("tail")  # found before PATH is hidden; `tail -f /dev/null` waits for ever without using the processor
+HANG = f"{shutil.which('tail')} -f /dev/null >/dev/null"  # as a child, for ever, holding standard error (found before PATH is hidden)
 
 # part: the programs it is found by, what each says, what the doctor makes of it
 FAKES = {
@@ -138,7 +138,7 @@ def test_a_program_that_tells_its_version_is_found(bare, part):
 def test_a_program_that_hangs_is_missing(bare, monkeypatch, part):
     """The right words count for nothing while the program does not end, and nobody waits for it or for its children."""
     monkeypatch.setattr(doctor, "TIMEOUT_S", 0.2)
-    put_fakes(bare, part, then=f"{TAIL} -f /dev/null")
+    put_fakes(bare, part, then=HANG)
     assert found(part) is None
 
 
@@ -169,7 +169,7 @@ def test_nothing_is_left_running_after_a_timeout(bare, monkeypatch, tmp_path):
     os.mkfifo(tmp_path / "held")
     ear = os.open(tmp_path / "held", os.O_RDONLY | os.O_NONBLOCK)
     monkeypatch.setattr(doctor, "TIMEOUT_S", 0.5)
-    put(bare, "kcat", "Version 1.7.1", then=f"exec 9>{tmp_path}/held\necho started >&9\n{TAIL} -f /dev/null")
+    put(bare, "kcat", "Version 1.7.1", then=f"exec 9>{tmp_path}/held\necho started >&9\n{HANG}")
     assert found("kcat") is None
     assert os.read(ear, 100) == b"started\n"
     assert select.select([ear], [], [], 30)[0], "a child of the program still runs"
@@ -190,7 +190,7 @@ def test_an_engine_is_found_by_its_socket_when_there_is_no_client(bare, tmp_path
         engine.listen()
         body = b'{"Components":[{"Name":"Engine","Version":"20.10.24","Details":{}}],"Version":"20.10.24"}'
         for answer, expected in ((b"HTTP/1.0 200 OK\r\n\r\n" + body, "20.10.24"), (b"HTTP/1.0 500 no\r\n\r\n\xff{}", None)):
-            server = threading.Thread(target=answer_once, args=(engine, answer))
+            server = threading.Thread(target=answer_once, args=(engine, answer), daemon=True)
             server.start()
             assert found("docker") == expected
             server.join()
