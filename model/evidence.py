@@ -100,10 +100,14 @@ def read_parquet(name: Name, where: Any, file: str) -> pa.Table:
     opened = open_parquet(where, file)
     metadata = opened.schema_arrow.metadata or {}
     check_schema_version(metadata, file)
-    table = opened.read()
     kept = {key.decode(): value.decode() for key, value in metadata.items() if not key.startswith(b"ARROW")}
+    return conform(name, opened.read()).replace_schema_metadata(kept)
+
+
+def conform(name: Name, table: pa.Table) -> pa.Table:
+    """The canonical schema: columns in order, unknown ones dropped, absent ones as nulls."""
     columns = [
         table.column(field.name).cast(field.type) if field.name in table.column_names else pa.nulls(table.num_rows, field.type)
         for field in SCHEMAS[name]
     ]
-    return pa.Table.from_arrays(columns, schema=SCHEMAS[name]).replace_schema_metadata(kept)
+    return pa.Table.from_arrays(columns, schema=SCHEMAS[name])

@@ -72,3 +72,14 @@ def write_durably(files: Files, path: Path, data: bytes) -> None:
         file.close()
     files.replace(fresh, path)
     files.sync_directory(path.parent)
+
+
+def make_directories(files: Files, path: Path) -> None:
+    """A directory, and those above it, that are still there after a crash."""
+    missing = []
+    while not path.exists():
+        missing.append(path)
+        path = path.parent
+    for directory in reversed(missing):
+        directory.mkdir(exist_ok=True)
+        files.sync_directory(directory.parent)

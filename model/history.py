@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from model.operation import KINDS, TYPES, Row
 from model.refusal import Refusal
 
+Clock = Literal["virtual", "monotonic"]
 SCHEMA_VERSION = 1
 ROW_GROUP = 2**20
 ROWS_AT_ONCE = 4_096
@@ -84,7 +85,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
     run_tag: int
     plan_digest: str
     complete: bool = True  # False: the run did not end by itself
-    clock: Literal["virtual", "monotonic"] = "virtual"
+    clock: Clock = "virtual"
     started: str = ""  # wall time, informative
     topics: Mapping[str, Any] = {}
     workload: str = "log"
@@ -259,7 +260,7 @@ def _from_metadata(metadata: Mapping[bytes, bytes], name: str) -> About:
             run_tag=int(said["run_tag"]),
             plan_digest=said["plan_digest"],
             complete={"true": True, "false": False}[said["complete"]],
-            clock=msgspec.convert(said["clock"], Literal["virtual", "monotonic"]),
+            clock=msgspec.convert(said["clock"], Clock),
             started=said["started"],
             topics=json.loads(said["topics"]),
             workload=said["workload"],
