@@ -52,7 +52,7 @@ class ForgetfulFiles:
         source.replace(target)
 
     def after_power_cut(self, luck: random.Random | None = None) -> None:
-        """Only what was synced; with luck also some of what was not, in any mixture that a disk may leave."""
+        """Only what was synced; with luck every entry of every directory and some of the unsynced bytes: names without content."""
         kept = self._survivors(self.root, luck)
         for descriptor in self.held:
             os.close(descriptor)
@@ -66,20 +66,12 @@ class ForgetfulFiles:
                 path.write_bytes(content)
 
     def _survivors(self, root: Path, luck: random.Random | None) -> dict[Path, bytes | None]:
-        now = _tree(root)
+        entries = self.entries if luck is None else _tree(root)
         kept: dict[Path, bytes | None] = {}
         waiting = [(root, root.stat().st_ino)]
         while waiting:
             path, inode = waiting.pop()
-            children = dict(self.entries.get(inode, {}))
-            if luck is not None:  # an unsynced entry may have reached the disk, and so may its removal
-                for name, child in now.get(inode, {}).items():
-                    if luck.random() < 0.5:
-                        children[name] = child
-                for name in list(children):
-                    if name not in now.get(inode, {}) and luck.random() < 0.5:
-                        del children[name]
-            for name, child in children.items():
+            for name, child in entries.get(inode, {}).items():
                 if child in self.written:
                     kept[path / name] = self._content(child, luck)
                 else:

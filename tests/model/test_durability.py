@@ -138,7 +138,7 @@ def lose_power_at_every_step(root: Path, *, luck: bool, ignore_sync: bool = Fals
     raise AssertionError("the run never got through")
 
 
-@pytest.mark.parametrize("luck", [False, True], ids=["nothing unsynced survives", "some of it survives"])
+@pytest.mark.parametrize("luck", [False, True], ids=["nothing unsynced survives", "names survive, content does not"])
 def test_a_power_cut_at_any_step_loses_nothing_that_was_durable(tmp_path: Path, luck: bool) -> None:
     """Over a file layer that forgets unsynced bytes and unsynced directory entries, stopped after every single step."""
     assert lose_power_at_every_step(tmp_path, luck=luck) > 20
