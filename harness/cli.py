@@ -85,3 +85,13 @@ def doctor(
     else:
         Console().print(parts.as_table(findings))
     parts.require(wanted)
+
+
+@app.command(epilog="Example: tidemark demo --store /tmp/tidemark-demo")
+def demo(
+    store: Annotated[Path, typer.Option(metavar="PATH", help="Where the demo keeps its runs.")] = Path("demo"),
+) -> None:
+    """Show what Tidemark does, on this machine, in a minute."""
+    from harness.demo import demo as show
+
+    show(store, Console())

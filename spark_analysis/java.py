@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 USABLE = (17, 21)
+PATIENCE_S = 10
 
 LAUNCHER = """#!/bin/sh
 # Spark asks for a module that this trimmed Java does not have; everything else is passed on.
@@ -61,11 +62,11 @@ def _candidates() -> Iterator[tuple[str, Path]]:
 def _version(java: Path) -> str | None:
     """What `java -version` says, or None when it does not run (a broken link, a wrong architecture, a trap of a shim)."""
     try:
-        said = subprocess.run([str(java), "-version"], capture_output=True, text=True, timeout=30, check=False)
+        said = subprocess.run([str(java), "-version"], capture_output=True, timeout=PATIENCE_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.search(r'version "([0-9][0-9._+]*)', said.stderr + said.stdout)
-    return found.group(1) if found and said.returncode == 0 else None
+    found = re.search(rb'version "([0-9]+(?:\.[0-9]+)*)', said.stderr + said.stdout)
+    return found.group(1).decode() if found and said.returncode == 0 else None
 
 
 def wheel_runtime() -> Path | None:

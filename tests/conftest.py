@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import cache
+from typing import NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -35,6 +36,13 @@ def parts_the_test_needs(request: pytest.FixtureRequest) -> Iterator[None]:
     for marker in request.node.iter_markers("needs"):
         for part in marker.args:
             if found(part) is None:
-                say = f"needs {part}, which is missing here; add it: {doctor.part(part).add}"
-                pytest.fail(say, pytrace=False) if REQUIRE else pytest.skip(say)
+                absent(part, doctor.part(part).add)
     yield
+
+
+def absent(part: str, add: str) -> NoReturn:
+    """Skip the test, by name and with the command that would add what it needs; in the gate that is a failure."""
+    say = f"needs {part}, which is missing here; add it: {add}"
+    if REQUIRE:
+        pytest.fail(say, pytrace=False)
+    pytest.skip(say)
