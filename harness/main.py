@@ -54,8 +54,11 @@ def _dispatch(arguments: list[str]) -> int:
     if not arguments:
         _dispatch(["--help"])
         return ExitCode.REFUSED  # a command is missing, and a script that forgot it must notice
+    command = get_command(app)
     try:
-        returned = get_command(app).main(args=arguments, prog_name="tidemark", standalone_mode=False)
+        # Not `command.main`: it ends with 1 when the reader of our output leaves, and 1 means that a promise was broken.
+        with command.make_context("tidemark", arguments) as context:
+            returned = command.invoke(context)
         sys.stdout.flush()
         return int(returned or 0)
     except typer.Exit as ending:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -178,4 +177,4 @@ def test_the_demo_shows_what_there_is(
     assert "a process pool" in said
     assert "counts the same" in said
     assert "Not there yet" in said
-    assert sorted(os.listdir(tmp_path / "demo")) == ["demo-1", "demo-2"]
+    assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["demo-1", "demo-2"]
