@@ -16,7 +16,6 @@ import re
 import shutil
 import signal
 import socket
-import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -125,8 +124,8 @@ def _run(command: list[str], path: str) -> tuple[int, str]:
 
 
 def _java() -> str | None:
-    """Asked in a process of its own: there the search may take its time, or stumble over odd output, and we do neither."""
-    return _version(rf"^{VERSION} .* \(\w+\)$", sys.executable, "-P", java.__file__)
+    found = java.find_java()
+    return f"{found.version} ({found.source})" if found else None
 
 
 def _docker() -> str | None:

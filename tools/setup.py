@@ -60,16 +60,19 @@ def make_environment():
 
 
 def install(what, wanted):
+    """With uv when it is there, else with pip; uv may be set up for another index, so pip has the last word."""
     say("installing " + what)
     uv = shutil.which("uv")
-    installer = [uv, "pip", "install", "--python", PYTHON] if uv else [PYTHON, "-m", "pip", "install"]
-    command = [*installer, "--quiet", "-c", "constraints.txt", *wanted]
-    # Nothing below .venv may leak into the machine, and pip's own remark about its version helps nobody here.
-    if subprocess.call(command, env=dict(os.environ, PIP_DISABLE_PIP_VERSION_CHECK="1")) != 0:
-        stop(
-            "The installation failed; the lines above say why. Is the network up, and pip pointed at an index?\n"
-            "  Again: make setup   by hand: " + " ".join(command)
-        )
+    installers = [[uv, "pip", "install", "--python", PYTHON]] if uv else []
+    installers.append([PYTHON, "-m", "pip", "install"])
+    for installer in installers:
+        command = [*installer, "--quiet", "-c", "constraints.txt", *wanted]
+        if subprocess.call(command, env=dict(os.environ, PIP_DISABLE_PIP_VERSION_CHECK="1")) == 0:
+            return
+    stop(
+        "The installation failed; the lines above say why. Is the network up, and pip pointed at an index?\n"
+        "  Again: make setup   by hand: " + " ".join(command)
+    )
 
 
 def say(words):
