@@ -64,13 +64,17 @@ class _LocalFile:
 def write_durably(files: Files, path: Path, data: bytes) -> None:
     """A whole file that is there, whole, after any crash, once this has returned; before that, the old one or none."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
-    file = files.create(fresh)
     try:
-        file.write(data)
-        file.sync()
-    finally:
-        file.close()
-    files.replace(fresh, path)
+        file = files.create(fresh)
+        try:
+            file.write(data)
+            file.sync()
+        finally:
+            file.close()
+        files.replace(fresh, path)
+    except OSError:
+        fresh.unlink(missing_ok=True)  # a full disk must not fill up with attempts
+        raise
     files.sync_directory(path.parent)
 
 

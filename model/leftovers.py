@@ -47,7 +47,7 @@ def _save(store: Store, campaign: str, directory: Path) -> Swept:
     """Publish a run that was whole but for its last step, or make one of status `killed` from its rows."""
     try:
         if sealed := _sealed(directory):
-            drop_stream(directory)
+            drop_stream(store.files, directory)
             store.publish(directory, sealed)
             return Swept(directory.name, sealed.run_id, sealed.rows)
         if (directory / HEAD).exists() and (directory / STREAM).exists():
@@ -69,7 +69,7 @@ def _sealed(directory: Path) -> RunRecord | None:
 
 def _save_rows(store: Store, campaign: str, directory: Path) -> Swept:
     """In a directory of our own: were we killed now, the rows would still lie where they were."""
-    head = msgspec.json.decode((directory / HEAD).read_bytes(), type=Head)
+    head = _head(directory)
     table = read_stream(directory / STREAM).table
     claim = Claim(store.staging(campaign), directory.name.partition("-")[0], store.files)
     try:
@@ -84,3 +84,10 @@ def _save_rows(store: Store, campaign: str, directory: Path) -> Swept:
     finally:
         claim.release()
     return Swept(directory.name, record.run_id, table.num_rows)
+
+
+def _head(directory: Path) -> Head:
+    try:
+        return msgspec.json.decode((directory / HEAD).read_bytes(), type=Head)
+    except ValueError as error:  # msgspec's own errors, and UnicodeDecodeError
+        raise Refusal(f"not the head of a run: {error}", where=f"{directory.name}/{HEAD}") from None

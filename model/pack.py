@@ -1,7 +1,8 @@
 """model/pack.py: many small runs in a few files, because opening ten thousand files costs more than reading them (CHECKERS 1.4).
 
 In    runs of one campaign
-Out   `packs/<name>/`: one Parquet file per table with a leading column `run`, whole runs, each contiguous; pack.json, put last
+Out   `packs/<name>/`: one Parquet file per table with a leading column `run`, whole runs, each contiguous; pack.json, put last,
+      whose digest ends the name
 Keeps a pack is a cache. It is used only while every run in it still has the size and time that pack.json recorded, and only if
       its files are what it says. Truth stays in the run: a bad pack is thrown away and made again.
 """
@@ -62,9 +63,13 @@ class Pack(msgspec.Struct, frozen=True):
         """Every history in it, one after the other, as slices of one table: nothing is copied."""
         table = self._table("history")
         stretches = _stretches(table)
-        canonical = conform(table.drop_columns(["run"]))
+        try:
+            table, small = conform(table), True
+        except pa.ArrowInvalid:  # together the runs have more words than the small codes of one history can tell apart
+            small = False
         for run in self.record.runs:
-            yield history.History(run.about, canonical.slice(*stretches.get(run.about.run_id, (0, 0))))
+            piece = table.slice(*stretches.get(run.about.run_id, (0, 0)))
+            yield history.History(run.about, piece if small else conform(_spelled(piece)))
 
     def tables(self, name: evidence.Name) -> Iterator[tuple[str, pa.Table]]:
         """The same for events, changes and the others: run id and table, of the runs that have one."""
@@ -78,8 +83,11 @@ class Pack(msgspec.Struct, frozen=True):
 
     def _table(self, name: str) -> pa.Table:
         stored = self.record.files[name]
-        with self.filesystem.open_input_file(f"{self.path}/{stored.path}") as file:
-            data = bytes(file.read())
+        try:
+            with self.filesystem.open_input_file(f"{self.path}/{stored.path}") as file:
+                data = bytes(file.read())
+        except FileNotFoundError:
+            raise Refusal("the file is missing", where=f"{self.path}/{stored.path}") from None
         if hashlib.sha256(data).hexdigest() != stored.sha256:
             raise Refusal("not the file that was written: its digest differs", where=f"{self.path}/{stored.path}")
         return history.open_parquet(io.BytesIO(data), f"{self.path}/{stored.path}").read()
@@ -111,9 +119,10 @@ def write_pack(store: Store, campaign: str, entries: Sequence[RunEntry]) -> str:
             PackedRun(entry.number, entry.size, entry.mtime_ns, found.about, _metadata(tables, i))
             for i, (entry, found) in enumerate(zip(entries, histories, strict=True))
         )
-        put_file(store.files, claim.directory / FILE, msgspec.json.encode(PackRecord(1, packed, files)))
+        put = put_file(store.files, claim.directory / FILE, msgspec.json.encode(PackRecord(1, packed, files)))
         store.files.sync_directory(claim.directory)
-        name = f"{written_number(entries[0].number)}-{written_number(entries[-1].number)}-{claim.directory.name[-8:]}"
+        span = f"{written_number(entries[0].number)}-{written_number(entries[-1].number)}"
+        name = f"{span}-{claim.directory.name[-8:]}-{put.sha256}"
         target = store.local / campaign / PACKS / name
         make_directories(store.files, target.parent)
         store.files.replace(claim.directory, target)
@@ -158,7 +167,17 @@ def _joined(names: Sequence[str], tables: Sequence[pa.Table], schema: pa.Schema)
     codes = pa.array(np.repeat(np.arange(len(names), dtype=np.int32), lengths))
     column = pa.DictionaryArray.from_arrays(codes, pa.array(names, pa.string()))
     whole = pa.concat_tables([table.replace_schema_metadata(None) for table in tables] or [schema.empty_table()])
-    return whole.unify_dictionaries().add_column(0, "run", column)
+    try:
+        whole = whole.unify_dictionaries()
+    except pa.ArrowInvalid:
+        whole = _spelled(whole)
+    return whole.add_column(0, "run", column)
+
+
+def _spelled(table: pa.Table) -> pa.Table:
+    """Every word written out: longer, but there may be any number of them."""
+    words = [field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field for field in table.schema]
+    return table.cast(pa.schema(words))
 
 
 # -- using them -------------------------------------------------------------------------------------------------------
@@ -182,9 +201,11 @@ def _records(store: Store, campaign: str) -> Iterator[tuple[str, PackRecord]]:
     for path in store.directories(campaign, PACKS):
         try:
             with store.filesystem.open_input_file(f"{path}/{FILE}") as file:
-                yield path, msgspec.json.decode(bytes(file.read()), type=PackRecord)
-        except (OSError, msgspec.DecodeError):
-            continue  # half a pack, or a rotten one: the runs are still there
+                data = bytes(file.read())
+            if path.endswith(hashlib.sha256(data).hexdigest()):
+                yield path, msgspec.json.decode(data, type=PackRecord)
+        except (OSError, ValueError):
+            continue  # half a pack, or one of a later version: the runs are still there
 
 
 def drop_pack(store: Store, pack: Pack) -> None:

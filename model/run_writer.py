@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -20,6 +21,7 @@ from model.files import Files
 from model.history import About, Clock
 from model.identity import run_id, written_number
 from model.plan import Plan
+from model.refusal import InfrastructureFailure
 from model.run_record import RunRecord, StoredFile
 from model.schedule import Schedule
 from model.schedule import to_table as schedule_table
@@ -79,7 +81,8 @@ class RunWriter:
         self._files = files
         self._publish = publish
         self._stored: dict[str, StoredFile] = {}
-        self._stream: HistoryStream | None = None
+        self._stream: HistoryStream | None = None  # while it is open
+        self._streamed = False
         self._rows = 0
         self._claim = Claim(staging, written_number(head.number), files)
 
@@ -87,9 +90,10 @@ class RunWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._stream is None:
+        if not self._streamed:
             self.abandon()
         else:
+            self._end_stream()
             self._claim.let_go()
 
     @property
@@ -100,6 +104,7 @@ class RunWriter:
         """For real worlds: rows that are safe while the run goes on. `finish` makes the history of them."""
         put_file(self._files, self.directory / HEAD, msgspec.json.encode(self._head))
         self._stream = HistoryStream(self.directory / STREAM, self._files)
+        self._streamed = True
         return self._stream
 
     def put_history(self, table: pa.Table) -> None:
@@ -116,21 +121,33 @@ class RunWriter:
 
     def finish(self, status: Status, verdict: Verdict | None, reason: str = "") -> RunRecord:
         """Write the rest, run.json last, and make the run appear."""
-        if self._stream is not None:
-            self._stream.close()
+        if self._streamed:
+            self._close_stream()
             self.put_history(read_stream(self.directory / STREAM).table)
         self._put("plan", "plan.json", bytes(self._head.plan))
         record = self._head.record(status, rows=self._rows, files=self._stored, reason=reason)
         record = msgspec.structs.replace(record, verdict=verdict)
         seal(self._files, self.directory, record)
-        drop_stream(self.directory)
+        drop_stream(self._files, self.directory)
         self._publish(self.directory, record)
         self.abandon()
         return record
 
     def abandon(self) -> None:
         """Forget everything. After `finish` there is nothing left to forget."""
+        self._end_stream()
         self._claim.release()
+
+    def _close_stream(self) -> None:
+        """Once: by the time of a second close its descriptor may be somebody else's file."""
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.close()
+
+    def _end_stream(self) -> None:
+        """No thread of ours writes into a directory that is no longer ours. What could not be written is missed by the sweep."""
+        with suppress(InfrastructureFailure):
+            self._close_stream()
 
     def _put(self, name: str, file: str, data: bytes) -> None:
         self._stored[name] = put_file(self._files, self.directory / file, data)
@@ -159,10 +176,11 @@ def seal(files: Files, directory: Path, record: RunRecord) -> None:
     files.sync_directory(directory)
 
 
-def drop_stream(directory: Path) -> None:
+def drop_stream(files: Files, directory: Path) -> None:
     """Only a sealed run needs its stream no longer: until then the stream is what a sweep would save."""
     (directory / STREAM).unlink(missing_ok=True)
     (directory / HEAD).unlink(missing_ok=True)
+    files.sync_directory(directory)  # else a power cut brings them back, into a run that does not know them
 
 
 def _parquet(table: pa.Table) -> bytes:

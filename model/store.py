@@ -56,9 +56,15 @@ class StoredRun(msgspec.Struct, frozen=True):
         return evidence.read_parquet(name, io.BytesIO(self._bytes(name)), self._name(name))
 
     def verify(self) -> None:
-        """Every file is there and is what was written."""
+        """Every file is there and is what was written, and no other lies beside it."""
         for name in self.record.files:
             self._bytes(name)
+        written = {run_record.FILE, *(stored.path for stored in self.record.files.values())}
+        for below in {path.rpartition("/")[0] for path in written}:
+            for info in self.filesystem.get_file_info(pafs.FileSelector(f"{self.path}/{below}".rstrip("/"))):
+                path = f"{below}/{info.base_name}".lstrip("/")
+                if info.type == pafs.FileType.File and path not in written:
+                    raise Refusal("the run has no such file", where=f"{self.record.run_id}: {path}")
 
     def _name(self, name: str) -> str:
         return f"{self.record.run_id}: {self.record.files[name].path if name in self.record.files else name}"
@@ -79,6 +85,13 @@ class StoredRun(msgspec.Struct, frozen=True):
         if hashlib.sha256(data).hexdigest() != stored.sha256:
             raise Refusal("not the file that was written: its digest differs", where=self._name(name))
         return data
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """The runs of a campaign, and numbers whose run.json cannot be read, with the reason: one bad run never hides the others."""
+
+    runs: tuple[RunEntry, ...]
+    unreadable: tuple[tuple[int, str], ...]
 
 
 class Store:
@@ -108,18 +121,27 @@ class Store:
         return sorted(info.base_name for info in found if self._is_directory(f"{self.base}/{info.base_name}/{RUNS}"))
 
     def runs(self, campaign: str) -> list[RunEntry]:
-        """Every run, by number. Costs one look at each run.json, and reading only those that the index does not know yet."""
+        """Every run that can be read, by number."""
+        return list(self.listing(campaign).runs)
+
+    def listing(self, campaign: str) -> Listing:
+        """Costs one look at each run.json, and reading only those that the index does not know yet. A rotten one stands apart."""
         base = self._campaign(campaign)
         known = {entry.number: entry for entry in self._read_index(f"{base}/{INDEX}")}
-        entries = []
+        entries, unreadable = [], []
         for number, size, mtime_ns in self._run_files(f"{base}/{RUNS}"):
             cached = known.get(number)
-            fresh = cached is not None and (cached.size, cached.mtime_ns) == (size, mtime_ns)
-            entries.append(cached if cached and fresh else run_record.entry(self.record(campaign, number), size, mtime_ns))
+            if cached is not None and (cached.size, cached.mtime_ns) == (size, mtime_ns):
+                entries.append(cached)
+                continue
+            try:
+                entries.append(run_record.entry(self.record(campaign, number), size, mtime_ns))
+            except Refusal as refusal:
+                unreadable.append((number, str(refusal)))
         entries.sort(key=lambda entry: entry.number)
         if entries != list(known.values()):
             self._write_index(f"{base}/{INDEX}", entries)
-        return entries
+        return Listing(tuple(entries), tuple(sorted(unreadable)))
 
     def record(self, campaign: str, number: int) -> RunRecord:
         """run.json of one run."""
@@ -148,6 +170,8 @@ class Store:
 
     def begin(self, campaign: str, number: int, plan: Plan, *, clock: Clock = "virtual", started: str = "") -> RunWriter:
         """A run in the making. Nobody sees it before it is finished; a number that exists already is refused then."""
+        if number < 0:
+            raise ValueError(f"runs are numbered from 0, not {number}")
         head = head_of(check_campaign_name(campaign), number, plan, clock=clock, started=started)
         return RunWriter(head, self.staging(campaign), self.files, self.publish)
 
@@ -178,14 +202,21 @@ class Store:
 
     def _publish_by_copy(self, staged: Path, target: str, record: RunRecord) -> None:
         """Where no directory can be renamed, each writer has files of its own name, and run.json, put last, points at them."""
+        self._refuse_existing(target, record)
+        own = staged.name
+        moved = {name: msgspec.structs.replace(stored, path=f"{own}/{stored.path}") for name, stored in record.files.items()}
+        try:
+            self.filesystem.create_dir(f"{target}/{own}", recursive=True)
+            for stored in record.files.values():
+                self._put(f"{target}/{own}/{stored.path}", (staged / stored.path).read_bytes())
+            self._refuse_existing(target, record)  # once more, because copying takes its time
+            self._put(f"{target}/{run_record.FILE}", run_record.to_json(msgspec.structs.replace(record, files=moved)))
+        except (pa.ArrowException, OSError) as error:
+            raise InfrastructureFailure(f"the run cannot be stored: {error}") from None
+
+    def _refuse_existing(self, target: str, record: RunRecord) -> None:
         if self._exists(f"{target}/{run_record.FILE}"):
             raise RunExists(f"the run {record.run_id} exists already")
-        own = staged.name
-        self.filesystem.create_dir(f"{target}/{own}", recursive=True)
-        for stored in record.files.values():
-            self._put(f"{target}/{own}/{stored.path}", (staged / stored.path).read_bytes())
-        moved = {name: msgspec.structs.replace(stored, path=f"{own}/{stored.path}") for name, stored in record.files.items()}
-        self._put(f"{target}/{run_record.FILE}", run_record.to_json(msgspec.structs.replace(record, files=moved)))
 
     # -- paths and small words ----------------------------------------------------------------------------------------
 
@@ -213,7 +244,7 @@ class Store:
         if self.local is not None:
             yield from _local_run_files(runs)
             return
-        directories = [info.path for info in self._list(runs) if info.base_name.isdigit()]
+        directories = [info.path for info in self._list(runs) if _is_number(info.base_name)]
         for info in self.filesystem.get_file_info([f"{path}/{run_record.FILE}" for path in directories]):
             if info.type == pafs.FileType.File:
                 yield int(info.path.split("/")[-2]), info.size, info.mtime_ns or 0
@@ -222,7 +253,7 @@ class Store:
         try:
             with self.filesystem.open_input_file(path) as file:
                 return [_ENTRY.decode(line) for line in bytes(file.read()).splitlines()]
-        except (OSError, msgspec.DecodeError):
+        except (OSError, ValueError):  # msgspec's own errors are ValueErrors, and so is UnicodeDecodeError
             return []  # no index, or a broken one: it is only a cache
 
     def _write_index(self, path: str, entries: list[RunEntry]) -> None:
@@ -236,10 +267,15 @@ class Store:
             pass  # a store that may only be read is listed all the same
 
 
+def _is_number(name: str) -> bool:
+    """Whether a directory is called as a run is: `7` beside `00007` would be the same run twice."""
+    return name.isascii() and name.isdigit() and name == written_number(int(name))
+
+
 def _local_run_files(runs: str) -> Iterator[tuple[int, int, int]]:
     try:
         with os.scandir(runs) as found:
-            names = [entry.name for entry in found if entry.name.isdigit()]
+            names = [entry.name for entry in found if _is_number(entry.name)]
     except FileNotFoundError:
         return
     for name in names:

@@ -52,7 +52,7 @@ class ForgetfulFiles:
         source.replace(target)
 
     def after_power_cut(self, luck: random.Random | None = None) -> None:
-        """Only what was synced; with luck every entry of every directory and some of the unsynced bytes: names without content."""
+        """Only what was synced; with luck every entry of every directory and some of the unsynced bytes as well."""
         kept = self._survivors(self.root, luck)
         for descriptor in self.held:
             os.close(descriptor)
