@@ -61,16 +61,21 @@ class _LocalFile:
         os.close(self._descriptor)
 
 
+def write_new(files: Files, path: Path, data: bytes) -> None:
+    """A new file with all of its bytes synced; its directory is the caller's to sync, once for many files."""
+    file = files.create(path)
+    try:
+        file.write(data)
+        file.sync()
+    finally:
+        file.close()
+
+
 def write_durably(files: Files, path: Path, data: bytes) -> None:
     """A whole file that is there, whole, after any crash, once this has returned; before that, the old one or none."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
     try:
-        file = files.create(fresh)
-        try:
-            file.write(data)
-            file.sync()
-        finally:
-            file.close()
+        write_new(files, fresh, data)
         files.replace(fresh, path)
     except OSError:
         fresh.unlink(missing_ok=True)  # a full disk must not fill up with attempts

@@ -17,7 +17,7 @@ import msgspec
 import pyarrow as pa
 
 from model import evidence, history, plan, run_record
-from model.files import Files
+from model.files import Files, write_new
 from model.history import About, Clock
 from model.identity import run_id, written_number
 from model.plan import Plan
@@ -161,12 +161,7 @@ def put_history(files: Files, directory: Path, table: pa.Table, about: About) ->
 
 def put_file(files: Files, path: Path, data: bytes) -> StoredFile:
     """One file of a staged run, durable before run.json can speak of it."""
-    file = files.create(path)
-    try:
-        file.write(data)
-        file.sync()
-    finally:
-        file.close()
+    write_new(files, path, data)
     return StoredFile(path.name, len(data), hashlib.sha256(data).hexdigest())
 
 

@@ -21,7 +21,7 @@ REQUIRE = os.environ.get("TIDEMARK_REQUIRE_PARTS") == "1"
 # The gate must answer the same twice, so its examples follow from the test's name; `make acceptance` looks for new ones.
 settings.register_profile("gate", deadline=None, derandomize=True, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(
-    "acceptance", deadline=None, max_examples=5_000, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+    "acceptance", deadline=None, max_examples=2_000, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile(os.environ.get("TIDEMARK_EXAMPLES", "gate"))
 

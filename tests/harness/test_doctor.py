@@ -301,8 +301,8 @@ def test_require_names_all_that_is_missing_with_the_commands(bare):
 def test_require_is_content_when_nothing_is_missing(bare):
     """No parts, or parts that are there: nothing is raised, and a part asked for twice is no mistake."""
     put_fakes(bare, "go")
-    doctor.require([])
-    doctor.require(["python", "go", "go"])
+    assert doctor.require([]) is None
+    assert doctor.require(["python", "go", "go"]) is None
 
 
 @pytest.mark.parametrize(("wrong", "meant"), [("dokcer", "docker"), ("Java", "java"), ("toxiproxy_server", "toxiproxy-server")])
