@@ -17,6 +17,8 @@ VENV = os.path.join(ROOT, ".venv")
 PYTHON = os.path.join(VENV, "bin", "python")
 READY = os.path.join(VENV, ".ready")
 NEEDED = (3, 11)
+# Every pip builds pyspark the way new ones do, and none remarks on its own version.
+PIP = {"PIP_USE_PEP517": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 
 def main():
@@ -67,7 +69,7 @@ def install(what, wanted):
     installers.append([PYTHON, "-m", "pip", "install"])
     for installer in installers:
         command = [*installer, "--quiet", "-c", "constraints.txt", *wanted]
-        if subprocess.call(command, env=dict(os.environ, PIP_DISABLE_PIP_VERSION_CHECK="1")) == 0:
+        if subprocess.call(command, env=dict(os.environ, **PIP)) == 0:
             return
     stop(
         "The installation failed; the lines above say why. Is the network up, and pip pointed at an index?\n"
