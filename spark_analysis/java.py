@@ -15,6 +15,7 @@ import importlib.util
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -60,13 +61,25 @@ def _candidates() -> Iterator[tuple[str, Path]]:
 
 
 def _version(java: Path) -> str | None:
-    """What `java -version` says, or None when it does not run (a broken link, a wrong architecture, a trap of a shim)."""
+    """What `java -version` says, or None when it does not answer (a broken link, a wrong architecture, a shim that hangs)."""
     try:
-        said = subprocess.run([str(java), "-version"], capture_output=True, timeout=PATIENCE_S, check=False)
-    except (OSError, subprocess.TimeoutExpired):
+        process = subprocess.Popen(
+            [str(java), "-version"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError:
         return None
-    found = re.search(rb'version "([0-9]+(?:\.[0-9]+)*)', said.stderr + said.stdout)
-    return found.group(1).decode() if found and said.returncode == 0 else None
+    with process:
+        try:
+            said, _ = process.communicate(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # a shim is a script: its child would live on
+            return None
+    found = re.search(rb'version "([0-9]+(?:\.[0-9]+)*)', said)
+    return found.group(1).decode() if found and process.returncode == 0 else None
 
 
 def wheel_runtime() -> Path | None:

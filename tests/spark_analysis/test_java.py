@@ -61,6 +61,15 @@ def test_a_java_that_does_not_answer_is_no_java(bare: Path, script: str) -> None
     assert java.find_java() is None
 
 
+def test_a_shim_that_hangs_leaves_no_process_behind(bare: Path) -> None:
+    """Not the script, and not the program that the script started."""
+    told = bare / "child"
+    fake_java(bare, f"/bin/sleep 60 & echo $! > {told}; wait")
+    assert java.find_java() is None
+    stat = Path(f"/proc/{told.read_text().strip()}/stat")
+    assert not stat.exists() or stat.read_text().split()[2] in "ZX"
+
+
 def test_java_home_comes_first_and_a_wrong_one_is_passed_over(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the user set wins; when it cannot be used, PATH is asked."""
     fake_java(bare, says("17.0.1"))
