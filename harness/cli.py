@@ -76,7 +76,7 @@ def doctor(
     """Show what this machine can run and, for each missing part, the command that adds it."""
     from harness import doctor as parts
 
-    wanted = [name for name in require.split(",") if name]
+    wanted = [name.strip() for name in require.split(",") if name.strip()]
     for name in wanted:
         parts.part(name)  # a wrong name is refused before anything is looked for
     findings = parts.look()

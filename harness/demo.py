@@ -94,14 +94,15 @@ def made_up_rows(plan: Plan, count: int) -> Iterator[Row]:
     """A log that five processes append to and read, as a healthy cluster would have answered."""
     draw = random.Random(f"{plan.seed}:demo")
     log: list[int] = []
+    processes = list(range(5))
     now_ns = 0
     for op in range(count):
-        process = op % 5
+        process = processes[op % 5]
         now_ns += draw.getrandbits(21)
         row = Row(
             op=op,
             process=process,
-            client=f"raw-{process}",
+            client=f"raw-{op % 5}",
             node=1,
             kind="append",
             type="ok",
@@ -115,6 +116,7 @@ def made_up_rows(plan: Plan, count: int) -> Iterator[Row]:
             log.append(row.value)
             if draw.getrandbits(5) == 0:
                 row.type, row.error, row.offset = "info", "TIMED_OUT", None
+                processes[op % 5] += 5  # a process that does not know never acts again (CHECKERS 2.4)
         else:
             row.kind, row.from_offset, row.max_records, row.leader_epoch = "read", max(0, len(log) - 5), 10, 1
             row.values, row.at_end = log[row.from_offset :], True

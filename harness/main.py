@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -38,9 +39,9 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         _forget_standard_output()
         return 0
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  the door: whatever it is, it ends with a sentence and a code
         if debug:
-            raise
+            traceback.print_exception(error)
         return _explain(error)
 
 
@@ -82,6 +83,8 @@ def _explain(error: Exception) -> int:
         return _end(f"{error}\nNothing was started (exit code 3).", error.exit_code)
     if isinstance(error, TidemarkError):
         return _end(str(error), error.exit_code)
+    if isinstance(error, OSError) and error.filename is not None:
+        return _end(f"{error.filename}: {error.strerror}", ExitCode.INFRASTRUCTURE)
     where = _innermost(error)
     what = f"a mistake of Tidemark's own: {type(error).__name__}: {error}"
     next_step = f"at {where}; please report it with the output of the same command and --debug"

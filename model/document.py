@@ -22,6 +22,7 @@ from model.refusal import Refusal
 LARGEST_FILE = 16 * 2**20
 MOST_NODES = 500_000  # also what stops a few lines of aliases from unfolding into gigabytes
 DEEPEST = 40
+LONGEST_NUMBER = 40
 
 PLAIN_TAGS = frozenset(
     f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null", "map", "seq", "timestamp", "merge", "value")
@@ -136,6 +137,8 @@ class _Converter:
             shown = node.tag.replace("tag:yaml.org,2002:", "!!")
             raise here.refuse(f"the tag {shown!r} is not accepted", allowed="plain maps, lists and values")
         if isinstance(node, yaml.ScalarNode):
+            if len(node.value) > LONGEST_NUMBER and not node.value.strip("+-._0123456789"):
+                raise here.refuse(f"a number of {len(node.value):,} digits", allowed=f"up to {LONGEST_NUMBER}")
             return replace(here, text=node.value, quoted=bool(node.style and node.style in "'\""))
         if isinstance(node, yaml.SequenceNode):
             items = tuple(self.convert(item, (*path, i), depth + 1) for i, item in enumerate(node.value))
@@ -191,9 +194,9 @@ def put(root: Node, path: Sequence[Key], value: Node) -> Node:
 
 def _put_item(root: Node, key: Key, rest: Sequence[Key], value: Node) -> Node:
     items = list(root.items or ())
-    index = int(key) if str(key).isdigit() else -1
+    index = int(key) if str(key).isascii() and str(key).isdigit() and len(str(key)) < 10 else -1
     if not 0 <= index < len(items):
-        raise value.refuse(f"{written_path(root.path)} has no entry {key!r}", allowed=f"0 to {len(items) - 1}")
+        raise value.refuse(f"{written_path(root.path)} has no entry {key}", allowed=f"0 to {len(items) - 1}")
     items[index] = put(items[index], rest, value)
     return replace(root, items=tuple(items))
 
@@ -208,7 +211,7 @@ def moved(node: Node, path: tuple[Key, ...]) -> Node:
 
 
 def plain(node: Node) -> Any:
-    """The value without places: numbers and booleans only where they are spelled without doubt."""
+    """The value without places: whole numbers and booleans only where they are spelled without doubt."""
     if node.items is not None:
         return [plain(item) for item in node.items]
     if node.entries is not None:
@@ -216,7 +219,7 @@ def plain(node: Node) -> Any:
     return plain_scalar(node)
 
 
-def plain_scalar(node: Node) -> bool | int | float | str | None:
+def plain_scalar(node: Node) -> bool | int | str | None:
     text = node.text or ""
     if node.is_null:
         return None
@@ -224,8 +227,5 @@ def plain_scalar(node: Node) -> bool | int | float | str | None:
         return text
     if text in ("true", "false"):
         return text == "true"
-    if re.fullmatch(r"[+-]?[0-9]+", text):
-        return int(text)
-    if re.fullmatch(r"[+-]?[0-9]+\.[0-9]+", text):
-        return float(text)
-    return text
+    # A fraction stays text: a float would be spelled otherwise when it is written again.
+    return int(text) if re.fullmatch(r"[+-]?[0-9]+", text) else text

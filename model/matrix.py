@@ -13,9 +13,9 @@ from math import prod
 
 import msgspec
 
-from model.document import Key, Node, moved, plain, put
+from model.document import Node, plain
 from model.plan import Plan
-from model.plan_file import read_plan
+from model.plan_file import read_plan, replace_field
 
 MOST_CELLS = 100_000
 
@@ -37,8 +37,7 @@ def expand(root: Node) -> tuple[Cell, ...]:
     for values in product(*axes.values()):
         node = base
         for path, value in zip(axes, values, strict=True):
-            at = _split(path)
-            node = put(node, at, moved(value, at))
+            node = replace_field(node, tuple(path.split("/")), value)
         chosen = {path: plain(value) for path, value in zip(axes, values, strict=True)}
         cells.append(Cell(chosen, read_plan(node)))
     return tuple(cells)
@@ -64,7 +63,3 @@ def _axes(matrix: Node) -> dict[str, tuple[Node, ...]]:
     if not axes or cells > MOST_CELLS:
         raise matrix.refuse(f"this makes {cells if axes else 0:,} plans", allowed=f"1 to {MOST_CELLS:,}")
     return axes
-
-
-def _split(path: str) -> tuple[Key, ...]:
-    return tuple(int(key) if key.isdigit() else key for key in path.split("/"))

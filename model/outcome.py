@@ -23,7 +23,6 @@ OPEN_AT_END = "OPEN_AT_END"
 CAS_MISMATCH = "CAS_MISMATCH"
 CORRUPT_ANSWER = "CORRUPT_ANSWER"
 NO_OFFSET = "NO_OFFSET"  # a success that names no offset: written, but where, nobody can say
-OUR_FACTS = frozenset({NOT_SENT, TIMED_OUT, CONNECTION_LOST, NO_ACK, NO_OFFSET, OPEN_AT_END, CAS_MISMATCH, CORRUPT_ANSWER})
 
 NEVER_HAPPENED = frozenset({NOT_SENT, CAS_MISMATCH})
 """Facts that rule out any effect, whoever reports them. CAS_MISMATCH: the log was replayed up to the write's own offset."""

@@ -110,6 +110,10 @@ def write_pack(store: Store, campaign: str, entries: Sequence[RunEntry]) -> str:
     if store.local is None:
         raise Refusal("packs are made where the store is a local path", where=store.uri)
     runs = [store.open(campaign, entry.number) for entry in entries]
+    kept = [i for i, run in enumerate(runs) if "history" in run.record.files]  # a run that failed early may have none
+    if not kept:
+        raise Refusal("none of these runs has a history to pack", where=f"{store.uri}/{campaign}")
+    entries, runs = [entries[i] for i in kept], [runs[i] for i in kept]
     claim = Claim(store.staging(campaign), "pack", store.files)
     try:
         histories = [run.history() for run in runs]

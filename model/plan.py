@@ -134,7 +134,7 @@ def to_data(plan: Plan) -> dict[str, Any]:
 
 def to_yaml(plan: Plan) -> str:
     """For people: `tidemark plan` prints this, and it can be read back."""
-    return yaml.safe_dump(to_data(plan), sort_keys=False, allow_unicode=True, width=120)
+    return yaml.safe_dump(to_data(plan), sort_keys=False, width=120)
 
 
 def to_json(plan: Plan) -> bytes:

@@ -35,7 +35,7 @@ def _known_system_and_world(plan: Plan, node: Node) -> None:
     one_of(node, ("cluster",), plan.cluster, CLUSTERS)
     if plan.system == "kafka" and plan.cluster == "sim":
         raise node.refuse("kafka cannot run in the simulator", "cluster", allowed="local, docker, ssh")
-    if plan.system == "kafka" and plan.version is None:
+    if plan.system == "kafka" and not plan.version:
         raise node.refuse("kafka needs a version", "version", allowed="a release, such as 4.3.1")
     if plan.system == "isr" and plan.version is not None:
         raise node.refuse(f"isr has no versions, found {plan.version!r}", "version", allowed="nothing")

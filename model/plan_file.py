@@ -11,11 +11,13 @@ from pathlib import Path
 
 from model import document
 from model.document import Node
-from model.plan import Plan
+from model.plan import Plan, to_data
 from model.plan_checks import check
 from model.reading import check_keys, field_names, read
 from model.refusal import Refusal
 
+# Sections whose default has more in it than the defaults of its fields.
+DEFAULTS = {section: to_data(Plan(tidemark=1))[section] for section in ("topics", "config")}
 FIRST_LINE = "a mapping that begins with `tidemark: 1`"
 
 
@@ -33,11 +35,19 @@ def load(path: Path, overrides: Sequence[str] = ()) -> Node:
 def apply_override(root: Node, override: str) -> Node:
     """`--set topics/t/config/min.insync.replicas=2`: one field of a plan, replaced."""
     written, equals, value = override.partition("=")
-    path = tuple(int(key) if key.isdigit() else key for key in written.split("/"))
+    path = tuple(written.split("/"))
     if not equals or "" in path:
         raise Refusal(f"not an override: {override!r}", where="--set", allowed="path=value, such as workload/acks=1")
-    parsed = document.parse(value or "''", f"--set {override}", lines=False)
-    return document.put(root, path, document.moved(parsed, path))
+    return replace_field(root, path, document.parse(value or "''", f"--set {override}", lines=False))
+
+
+def replace_field(root: Node, path: tuple[str, ...], value: Node) -> Node:
+    """One field of a plan, replaced; what the default plan says beside it stays, although nobody wrote it."""
+    section = path[0]
+    if section in DEFAULTS and len(path) > 1 and section not in (root.entries or {}):
+        default = document.from_data(DEFAULTS[section], root.file, (section,))
+        root = document.put(root, (section,), default)
+    return document.put(root, path, document.moved(value, path))
 
 
 def read_plan(node: Node) -> Plan:

@@ -55,19 +55,19 @@ def word(what: str, is_one: Callable[[str], object], allowed: str) -> Scalar:
     return Scalar(allowed, parse, str)
 
 
-def _positive(parse: Callable[[str], int]) -> Callable[[str], int]:
-    def positive(text: str) -> int:
+def positive(parse: Callable[[str], int]) -> Callable[[str], int]:
+    """The same spelling, but nothing at all is refused."""
+
+    def checked(text: str) -> int:
         value = parse(text)
         if value == 0:
             raise ValueError(f"{text!r} is nothing at all")
         return value
 
-    return positive
+    return checked
 
 
-Duration = Annotated[
-    int, Scalar("a duration such as 500ms, 30s, 8h", _positive(quantity.parse_duration), quantity.write_duration)
-]
+Duration = Annotated[int, Scalar("a duration such as 500ms, 30s, 8h", positive(quantity.parse_duration), quantity.write_duration)]
 Moment = Annotated[int, Scalar("a time since the start, such as 0s, 500ms, 8h", quantity.parse_duration, quantity.write_duration)]
 RateField = Annotated[quantity.Rate, Scalar("a rate such as 50/s, 600/m", quantity.parse_rate, quantity.write_rate)]
 
@@ -172,7 +172,7 @@ def _read_union(node: Node, arms: tuple[Any, ...]) -> Any:
     if node.is_null and type(None) in arms:
         return None
     fitting = [arm for arm in arms if arm is not type(None) and _fits(node, arm)]
-    if not fitting:
+    if not fitting or node.is_null:
         allowed = "; or ".join(describe(arm) for arm in arms if arm is not type(None))
         raise node.refuse(f"found {node.kind}", allowed=allowed)
     return read(node, fitting[0])

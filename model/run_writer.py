@@ -19,7 +19,7 @@ import pyarrow as pa
 from model import evidence, history, plan, run_record
 from model.files import Files, write_new
 from model.history import About, Clock
-from model.identity import run_id, written_number
+from model.identity import run_id, run_tag, written_number
 from model.plan import Plan
 from model.refusal import InfrastructureFailure
 from model.run_record import RunRecord, StoredFile
@@ -59,10 +59,13 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def head_of(campaign: str, number: int, plan_: Plan, *, clock: Clock, started: str) -> Head:
+    """The stored plan has a tag, always: values of another run could not be told from ours without one (DESIGN 11.5)."""
+    tag = run_tag(campaign, number) if plan_.tag is None else plan_.tag
+    plan_ = msgspec.structs.replace(plan_, tag=tag)
     topics = {name: {"partitions": t.partitions, "replicas": t.replicas, "config": t.config} for name, t in plan_.topics.items()}
     about = About(
         run_id=run_id(campaign, number),
-        run_tag=plan_.tag or 0,
+        run_tag=tag,
         plan_digest=plan.digest(plan_),
         clock=clock,
         started=started,

@@ -36,7 +36,7 @@ def _its_time(plan: Plan, node: Node, at: tuple[Key, ...], event: Event) -> None
         found = "neither" if event.at_ns is None else "both"
         raise node.refuse(f"an event needs one start, found {found} of at and when", *at, allowed="at: 5s, or when: {...}")
     if event.at_ns is not None and event.at_ns >= plan.for_ns:
-        problem = f"{write_duration(event.at_ns)} is after the end of the run"
+        problem = f"{write_duration(event.at_ns)} is not before the end of the run"
         raise node.refuse(problem, *at, "at", allowed=f"less than for: {write_duration(plan.for_ns)}")
     if event.within_ns is not None and event.when is None:
         raise node.refuse("only a condition can be met within a time", *at, "within", allowed="within beside when")
@@ -83,7 +83,7 @@ def _arguments(plan: Plan, node: Node, at: tuple[Key, ...], event: Event, fault:
 
 
 def _reassignment(plan: Plan, node: Node, at: tuple[Key, ...], event: Event) -> None:
-    to: Sequence[str] = event.args["to"]  # type: ignore[assignment]
+    to = read(node.descend(*at), tuple[str, ...])
     for i, name in enumerate(to):
         _broker_name(plan, node, (*at, i), name)
         if name in to[:i]:
@@ -135,6 +135,9 @@ def _sides(node: Node, at: tuple[Key, ...], event: Event, fault: FaultName, side
     nested = not isinstance(event.target, str) and any(not isinstance(entry, str) for entry in event.target or ())
     if fault.aim == "nodes" and nested:
         raise node.refuse(f"{event.fault} acts on nodes, which have no sides", *at, allowed="a name, or a list of names")
+    for names in sides if fault.aim == "links" else (tuple(name for side in sides for name in side),):
+        if twice := [name for i, name in enumerate(names) if name in names[:i]]:
+            raise node.refuse(f"{twice[0]} stands here twice", *at, allowed="each name once")
     if fault.aim == "links" and len(sides) > 2:
         raise node.refuse(f"a link has two sides, found {len(sides)}", *at, allowed="[one side, the other]; a side may be a list")
     if fault.aim == "links" and event.args.get("shape") == "isolate" and len(sides) == 2:
@@ -194,7 +197,7 @@ def _partition(plan: Plan, node: Node, at: tuple[Key, ...], written: str) -> Non
             f"no such partition: {written!r}", *at, allowed=f"topic/number, such as {some}", meant=near_miss(written, [some])
         )
     last = plan.topics[topic].partitions - 1
-    if not (number.isascii() and number.isdigit()) or int(number) > last:
+    if number not in (str(one) for one in range(last + 1)):
         raise node.refuse(f"no such partition: {written!r}", *at, allowed=f"{topic}/0 to {topic}/{last}")
 
 

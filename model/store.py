@@ -144,15 +144,23 @@ class Store:
         return Listing(tuple(entries), tuple(sorted(unreadable)))
 
     def record(self, campaign: str, number: int) -> RunRecord:
-        """run.json of one run."""
+        """run.json of one run; a directory that was copied under another number is not that run."""
         path = f"{self._run(campaign, number)}/{run_record.FILE}"
         try:
-            if self.local is not None:
-                return run_record.from_json(Path(path).read_bytes(), path)  # several times quicker than through Arrow
-            with self.filesystem.open_input_file(path) as file:
-                return run_record.from_json(bytes(file.read()), path)
+            record = run_record.from_json(self._read(path), path)
         except FileNotFoundError:
             raise Refusal(f"no such run: {run_id(campaign, number)}", where=self.uri) from None
+        except OSError as error:
+            raise Refusal(f"cannot be read: {error.strerror or error}", where=path) from None
+        if record.number != number:
+            raise Refusal(f"this is run {record.number}, not {number}", where=path)
+        return record
+
+    def _read(self, path: str) -> bytes:
+        if self.local is not None:
+            return Path(path).read_bytes()  # several times quicker than through Arrow
+        with self.filesystem.open_input_file(path) as file:
+            return bytes(file.read())
 
     def open(self, campaign: str, number: int) -> StoredRun:
         """One run, to be read."""
@@ -276,12 +284,12 @@ def _local_run_files(runs: str) -> Iterator[tuple[int, int, int]]:
     try:
         with os.scandir(runs) as found:
             names = [entry.name for entry in found if _is_number(entry.name)]
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return
     for name in names:
         try:
             status = os.stat(f"{runs}/{name}/{run_record.FILE}")  # noqa: PTH116  ten thousand times: a Path costs more than the call
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             continue  # no run.json, no run
         yield int(name), status.st_size, status.st_mtime_ns
 

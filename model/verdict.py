@@ -41,6 +41,8 @@ def exit_code(status: Status, valid: Valid | None) -> ExitCode:
 def exit_code_of_many(codes: Iterable[ExitCode]) -> ExitCode:
     """1 before 4 before 2 before 0: a doubt must not hide a failure, and a broken machine must not hide behind a doubt."""
     seen = set(codes)
+    if strange := seen - {ExitCode.VALID, ExitCode.BROKEN, ExitCode.UNKNOWN, ExitCode.INFRASTRUCTURE}:
+        raise ValueError(f"no run ends with {sorted(strange)}")
     for worst in (ExitCode.BROKEN, ExitCode.INFRASTRUCTURE, ExitCode.UNKNOWN):
         if worst in seen:
             return worst

@@ -15,7 +15,7 @@ import msgspec
 
 from model import quantity
 from model.cluster import Ability, Streams
-from model.reading import Duration, Scalar, whole
+from model.reading import Duration, Scalar, positive, whole
 
 SYSTEMS = ("isr", "kafka")
 CLUSTERS = ("sim", "local", "docker", "ssh")
@@ -25,7 +25,7 @@ Aim = Literal["links", "nodes", "partition", "cluster"]
 
 
 class Argument(msgspec.Struct, frozen=True):
-    """One argument of a fault: its type (as model/reading.py understands it), and its default; None = it must be given."""
+    """One argument of a fault: its type (as model/reading.py understands it), and its default or None, whether it is required."""
 
     kind: Any
     default: Any = None
@@ -47,8 +47,8 @@ class WorkloadName(msgspec.Struct, frozen=True, kw_only=True):
     clients: tuple[str, ...] = ("raw", "rdkafka")
 
 
-Size = Annotated[int, Scalar("a size such as 64KiB, 1MiB", quantity.parse_size, quantity.write_size)]
-Bandwidth = Annotated[int, Scalar("a bandwidth such as 100KiB/s", quantity.parse_bandwidth, quantity.write_bandwidth)]
+Size = Annotated[int, Scalar("a size such as 64KiB, 1MiB", positive(quantity.parse_size), quantity.write_size)]
+Bandwidth = Annotated[int, Scalar("a bandwidth such as 100KiB/s", positive(quantity.parse_bandwidth), quantity.write_bandwidth)]
 
 
 def _share(text: str) -> float:
@@ -67,7 +67,7 @@ def _write_signed(value: int) -> str:
 
 
 Share = Annotated[float, Scalar("a share between 0 and 1, such as 0.1", _share, float)]
-Offset = Annotated[int, Scalar("a duration with or without a sign, such as 2s, -1h", _signed, _write_signed)]
+Offset = Annotated[int, Scalar("a duration with or without a sign, such as 2s, -1h", positive(_signed), _write_signed)]
 Directory = Annotated[int, whole(0, 15)]
 
 Message = Literal[
@@ -115,7 +115,12 @@ FAULTS: Mapping[str, FaultName] = {
     # network
     "cut": _link(Ability.CUT, "nothing passes; on heal connections end and what was queued is lost"),
     "hold": _link(Ability.HOLD, "nothing passes; on heal everything arrives, in order"),
-    "refuse": _link(Ability.REFUSE, "connections end and new ones are refused"),
+    "refuse": FaultName(  # of a connection there is nothing left to choose a stream of
+        says="connections end and new ones are refused",
+        aim="links",
+        needs=frozenset({Ability.REFUSE}),
+        args={name: argument for name, argument in LINK_ARGS.items() if name != "streams"},
+    ),
     "silent": _link(Ability.SILENT, "packets vanish: not even the end of a connection is noticed"),
     "delay": _link(
         Ability.DELAY,

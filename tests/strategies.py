@@ -31,7 +31,7 @@ def arguments(draw: st.DrawFn, fault: str) -> dict[str, object]:
         "message": st.sampled_from(["Fetch", "AlterPartition"]),
         "action": st.sampled_from(["hold", "drop", "repeat"]),
         "count": st.integers(1, 9),
-        "share": st.sampled_from([0.1, 0.5, 1]),
+        "share": st.sampled_from(["0.1", "0.00001", 1]),
         "offset": st.sampled_from(["-1h", "2s"]),
         "by": st.sampled_from(["2s", "500ms"]),
         "every": st.sampled_from(["10ms"]),
@@ -65,7 +65,7 @@ def events(
     node = st.sampled_from([f"n{i}" for i in range(1, brokers + 1)])
     some_node = st.one_of(node, st.sampled_from(["leader", "isr-minority", f"leader@{partition}", "any-controller"]))
     target = {
-        "nodes": st.one_of(some_node, st.lists(some_node, min_size=1, max_size=3).map(tuple)),
+        "nodes": st.one_of(some_node, st.lists(some_node, min_size=1, max_size=3, unique=True).map(tuple)),
         "links": st.one_of(some_node, st.just(("leader", "controllers")), st.just((("n1", "clients"), ("controllers", "c1")))),
         "partition": st.just(partition),
         "cluster": st.none(),

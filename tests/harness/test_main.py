@@ -55,8 +55,20 @@ def test_a_mistake_of_ours_is_4_and_never_1(monkeypatch: pytest.MonkeyPatch, cap
     assert said.startswith("a mistake of Tidemark's own: ZeroDivisionError: no such luck\n")
     assert "--debug" in said
     assert "Traceback" not in said
-    with pytest.raises(ZeroDivisionError):
-        run(["plan", DEFAULT, "--debug"])
+    assert run(["plan", DEFAULT, "--debug"]) == 4
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_debug_changes_what_is_shown_and_not_the_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    """A refusal is 3 with a traceback, too; 1 would mean that a promise was broken."""
+    assert run(["plan", DEFAULT, "--debug", "--set", "seed=x"]) == 3
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_path_that_cannot_be_used_is_told_in_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    """The machine's word, not a mistake of ours."""
+    assert run(["demo", "--store", "/dev/null/x"]) == 4
+    assert "please report" not in capsys.readouterr().err
 
 
 def test_a_failing_machine_is_4(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

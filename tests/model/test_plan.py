@@ -88,6 +88,28 @@ def test_one_field_is_replaced_by_set(tmp_path: Path) -> None:
     assert cell.plan.judge.recovery_ns == 2 * 10**9
 
 
+def test_what_stands_beside_a_replaced_field_stays(tmp_path: Path) -> None:
+    """A default topic keeps its min ISR 2 when its partitions are set, by --set and by a matrix; numeric names are names."""
+    file = tmp_path / "p.yaml"
+    file.write_text("tidemark: 1\n")
+    for override in ("topics/t/partitions=2", "matrix={topics/t/partitions: [2]}"):
+        (cell,) = matrix.expand(plan_file.load(file, [override]))
+        assert (cell.plan.topics["t"].partitions, cell.plan.topics["t"].config) == (2, {"min.insync.replicas": 2})
+    file.write_text("tidemark: 1\ntopics: {1: {}, '007': {}}\n")
+    (cell,) = matrix.expand(plan_file.load(file, ["topics/007/partitions=4"]))
+    assert [(name, topic.partitions) for name, topic in cell.plan.topics.items()] == [("1", 1), ("007", 4)]
+    with pytest.raises(Refusal, match="no such setting of a topic: 'bogus'"):
+        matrix.expand(plan_file.load(file, ["topics/1/config/bogus=3"]))
+
+
+def test_a_fraction_is_spelled_the_same_when_it_is_stored() -> None:
+    """Else the digest would differ after a replay."""
+    text = "tidemark: 1\nschedule: [{at: 5s, fault: slow, target: n1, args: {share: 0.00001}}]\n"
+    plan = plan_file.read_plan(document.parse(text, "x"))
+    assert digest(plan_file.from_data(yaml.safe_load(to_json(plan)), "plan.json")) == digest(plan)
+    assert plan_file.read_plan(document.parse(to_yaml(plan), "x")) == plan
+
+
 @pytest.mark.parametrize(
     ("override", "expected"),
     [
