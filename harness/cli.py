@@ -87,7 +87,7 @@ def doctor(
     parts.require(wanted)
 
 
-@app.command(epilog="Example: tidemark demo --store /tmp/tidemark-demo")
+@app.command(epilog="Example: tidemark demo --store demo-store")
 def demo(
     store: Annotated[Path, typer.Option(metavar="PATH", help="Where the demo keeps its runs.")] = Path("demo"),
 ) -> None:

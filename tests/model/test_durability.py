@@ -7,6 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from pathlib import Path
 
@@ -62,7 +63,7 @@ def _told(acks: multiprocessing.connection.Connection) -> Iterator[tuple[int, in
             yield number, rows
 
 
-def check_store(store: Store, durable: dict[int, int], already: set[int] = frozenset()) -> int:  # type: ignore[assignment]
+def check_store(store: Store, durable: dict[int, int], already: AbstractSet[int] = frozenset()) -> int:
     """Every listed run is whole, every durable row is in its run with its content, nothing is left in staging."""
     listed = {entry.number: entry.rows for entry in store.runs(CAMPAIGN)}
     missing = [number for number, rows in durable.items() if rows and number not in listed]
