@@ -1,0 +1,256 @@
+"""replication/broker.py: one broker: requests to the right part, metadata to the right replicas, timers (3.7, 3.8, 5.27, section
+18).
+
+In     `start`, `on_request`, `on_image`, `on_controller`, `registered`, `close`: whatever happens to this broker
+Out    everything through `Env`
+Keeps  its parts: replicas (logs and directories), partitions, fetchers, waiting requests, ISR changes, producer ids
+Not    registration, heartbeats and being let serve: the life of a broker is the next half's
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from replication.broker_state import BrokerState
+from replication.controller_channel import ControllerChannel
+from replication.deadlines import Deadlines
+from replication.describing import Describing
+from replication.directory import LogDirectory, OnDone
+from replication.env import NANOSECONDS, Env, Failure, Request
+from replication.errors import Error
+from replication.events import BrokerClosed
+from replication.fetcher import Fetchers
+from replication.fetches import Fetches
+from replication.identity import Key
+from replication.image import MetadataImage, PartitionState, TopicImage
+from replication.isr_changes import IsrChanges
+from replication.messages import (
+    AdminResponse,
+    DescribeClusterRequest,
+    DescribeConfigsRequest,
+    DescribeLogDirsRequest,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    DescribeTopicPartitionsRequest,
+    FetchRequest,
+    ForwardedRequest,
+    InitProducerIdRequest,
+    ListOffsetsRequest,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+    MetadataRequest,
+    OffsetForLeaderEpochRequest,
+    ProduceRequest,
+)
+from replication.offsets import Offsets
+from replication.partition import Partition
+from replication.producer_ids import ProducerIds
+from replication.produces import Produces
+from replication.replicas import Replicas
+from replication.rules import Rules
+from replication.rules.leadership import MetadataVerdict
+from replication.settings import TopicSettings, broker_settings, topic_settings
+
+
+class Broker:
+    """A broker as a state machine."""
+
+    def __init__(self, node_id: int, env: Env, rules: Rules, cluster_id: str, properties: Mapping[str, str]) -> None:
+        self.properties = dict(properties)
+        self.state = BrokerState(node_id, env, rules, broker_settings(properties))
+        self.state.redispatch = self.on_request
+        self.replicas = Replicas(self.state, cluster_id, self._on_directory_failed)
+        self.channel = ControllerChannel(self.state)
+        self.isr_changes = IsrChanges(self.state, self.channel)
+        self.fetchers = Fetchers(self.state)
+        self.producer_ids = ProducerIds(self.state, self.channel)
+        deadlines = Deadlines(env)
+        fetches, produces, offsets = Fetches(self.state, deadlines), Produces(self.state, deadlines), Offsets(self.state)
+        describing = Describing(self.state, self.replicas.directories, self.properties)
+        self._handlers: dict[type, Callable[[Request], None]] = {
+            ProduceRequest: produces.on_produce,
+            FetchRequest: fetches.on_fetch,
+            ListOffsetsRequest: offsets.on_list_offsets,
+            OffsetForLeaderEpochRequest: offsets.on_offset_for_leader_epoch,
+            InitProducerIdRequest: self.producer_ids.on_init_producer_id,
+            MetadataRequest: describing.on_metadata,
+            DescribeClusterRequest: describing.on_describe_cluster,
+            DescribeTopicPartitionsRequest: describing.on_describe_topic_partitions,
+            DescribeConfigsRequest: describing.on_describe_configs,
+            DescribeLogDirsRequest: describing.on_describe_log_dirs,
+        }
+        self._first_image = True
+
+    @property
+    def partitions(self) -> dict[Key, Partition]:
+        return self.state.partitions
+
+    # -- life -----------------------------------------------------------------------------------------------------------
+
+    def start(self, then: Callable[[int], None]) -> None:
+        """Open the logs. `then` gets the broker epoch of a clean stop before, or -1 (4.4)."""
+        self.replicas.open(self._settings, then)
+        settings = self.state.settings
+        self._every(settings.replica_lag_time_max_ms // 2, self._on_lag_tick)
+        self._every(settings.replica_high_watermark_checkpoint_interval_ms, self.replicas.checkpoint_hw)
+        self._every(settings.log_flush_offset_checkpoint_interval_ms, self.replicas.checkpoint_recovery_points)
+        self._every(settings.log_flush_start_offset_checkpoint_interval_ms, self.replicas.checkpoint_log_starts)
+
+    def registered(self, broker_epoch: int) -> None:
+        """1.4 The controllers know this process by this epoch."""
+        self.state.broker_epoch = broker_epoch
+
+    def on_controller(self, controller: int | None) -> None:
+        self.channel.on_controller(controller)
+
+    def close(self, then: OnDone) -> None:
+        """4.5, 4.11 The orderly end: what is on the disks afterwards is trusted by the next start."""
+
+        def closed() -> None:
+            self.state.env.emit(BrokerClosed(broker_epoch=self.state.broker_epoch))
+            then()
+
+        self.replicas.close(closed)
+
+    def _every(self, period_ms: int, call: Callable[[], None]) -> None:
+        def fire() -> None:
+            call()
+            self.state.env.after(period_ms * NANOSECONDS, fire)
+
+        self.state.env.after(period_ms * NANOSECONDS, fire)
+
+    def _on_lag_tick(self) -> None:
+        """5.27, 5.32"""
+        for partition in self.partitions.values():
+            if partition.leader is not None and not partition.taking_office:
+                partition.leader.on_lag_tick()
+
+    # -- requests -------------------------------------------------------------------------------------------------------
+
+    def on_request(self, request: Request) -> None:
+        message = request.message
+        handler = self._handlers.get(type(message))
+        if handler is None:
+            self._forward(request)
+        elif not self._held(request):
+            handler(request)
+
+    def _held(self, request: Request) -> bool:
+        """5.41 A request that touches a partition whose leader is taking office waits until that is durable."""
+        for partition in self._addressed(request.message):
+            if partition.taking_office:
+                partition.held.append(request)
+                return True
+        return False
+
+    def _addressed(self, message: object) -> Iterator[Partition]:
+        state = self.state
+        if isinstance(message, FetchRequest):
+            found = [state.partitions.get((asked.topic_id, asked.partition)) for asked in message.partitions]
+        elif isinstance(message, ProduceRequest):
+            found = [state.partitions.get((asked.topic_id, asked.index)) for asked in message.partitions]
+        elif isinstance(message, ListOffsetsRequest):
+            named = [state.by_name(asked.topic, asked.partition_index) for asked in message.partitions]
+            found = [each for each in named if isinstance(each, Partition)]
+        elif isinstance(message, OffsetForLeaderEpochRequest):
+            named = [state.by_name(asked.topic, asked.partition) for asked in message.partitions]
+            found = [each for each in named if isinstance(each, Partition)]
+        else:
+            return
+        yield from (partition for partition in found if partition is not None)
+
+    def _forward(self, request: Request) -> None:
+        """3.19 Only the active controller can do this; without one in time nobody knows what became of it."""
+        message: ForwardedRequest = request.message
+
+        def then(answer: object) -> None:
+            self.state.env.reply(request, _no_controller(message) if isinstance(answer, Failure) else answer)
+
+        self.channel.send("forward", message, then, message.timeout_ms * NANOSECONDS)
+
+    # -- metadata -------------------------------------------------------------------------------------------------------
+
+    def on_image(self, image: MetadataImage) -> None:
+        """3.7, 3.8, 3.14 From the last image to this one: settings, then deletions, then leaders, then followers."""
+        old, self.state.image = self.state.image, image
+        if self._first_image:
+            self._first_image = False
+            self.replicas.remove_strays(self._is_assigned)
+        if image.configs is not old.configs:
+            for partition in self.partitions.values():
+                partition.read_settings(self._settings(partition.standing.topic))
+        changed = list(self._changed(old, image))
+        self._delete_gone(image)
+        for leads in (True, False):
+            for topic, index, state in changed:
+                if (state.leader == self.state.node_id) is leads:
+                    self._apply(topic, index, state)
+        if image.brokers is not old.brokers:
+            self._on_brokers_changed()
+
+    def _changed(self, old: MetadataImage, image: MetadataImage) -> Iterator[tuple[TopicImage, int, PartitionState]]:
+        """Partitions assigned to this broker that are not the same object as before."""
+        for topic_id, topic in image.topics.items():
+            before = old.topics.get(topic_id)
+            if topic is before:
+                continue
+            for index, state in topic.partitions.items():
+                if self.state.node_id in state.replicas and (before is None or before.partitions.get(index) is not state):
+                    yield topic, index, state
+
+    def _delete_gone(self, image: MetadataImage) -> None:
+        """3.16, 5.12 Replicas of deleted topics, and those that moved away."""
+        for key, partition in list(self.partitions.items()):
+            if not self._is_assigned(key):
+                del self.partitions[key]
+                self.fetchers.remove(key)
+                known = image.partition(*key) is not None
+                partition.stop(Error.NOT_LEADER_OR_FOLLOWER if known else Error.UNKNOWN_TOPIC_OR_PARTITION)
+                self.replicas.remove(key)
+
+    def _is_assigned(self, key: Key) -> bool:
+        state = self.state.image.partition(*key)
+        return state is not None and self.state.node_id in state.replicas
+
+    def _apply(self, topic: TopicImage, index: int, state: PartitionState) -> None:
+        key = topic.topic_id, index
+        partition = self.partitions.get(key)
+        if partition is None:
+            log = self.replicas.log_for(key, topic.name, state, self._settings(topic.name))
+            if log is None:
+                return  # 10.3: its directory is offline
+            partition = self.partitions[key] = Partition(key, self.state, log, self.isr_changes.propose)
+        followed = partition.follower
+        if partition.offline or partition.apply(state) is not MetadataVerdict.APPLY:
+            return
+        if partition.follower is None or partition.follower is not followed:
+            self.fetchers.place(partition)
+
+    def _on_brokers_changed(self) -> None:
+        """5.11, 5.27 A leader's broker may have appeared; eligibility may have changed what the HW waits for."""
+        for partition in self.partitions.values():
+            if partition.leader is not None:
+                if not partition.taking_office:
+                    partition.leader.advance_hw()
+            elif partition.follower is not None and self.fetchers.of(partition.key) is None:
+                self.fetchers.place(partition)
+
+    def _settings(self, topic: str) -> TopicSettings:
+        return topic_settings(self.state.image, topic, self.state.node_id, self.properties)
+
+    # -- failures -------------------------------------------------------------------------------------------------------
+
+    def _on_directory_failed(self, directory: LogDirectory) -> None:
+        """10.1 Its partitions answer KAFKA_STORAGE_ERROR from now on, and follow nobody."""
+        for key in directory.logs:
+            self.fetchers.remove(key)
+            if partition := self.partitions.get(key):
+                partition.stop(Error.KAFKA_STORAGE_ERROR)
+
+
+def _no_controller(message: ForwardedRequest) -> object:
+    if isinstance(message, ListPartitionReassignmentsRequest):
+        return ListPartitionReassignmentsResponse(Error.REQUEST_TIMED_OUT)
+    if isinstance(message, DescribeQuorumRequest):
+        return DescribeQuorumResponse(Error.REQUEST_TIMED_OUT)
+    return AdminResponse(Error.REQUEST_TIMED_OUT)

@@ -1,0 +1,138 @@
+"""replication/fetches.py: fetch requests of followers and consumers, answered at once or parked (5.14 to 5.18, 5.40, 7.1, 7.2, 7.7).
+
+In     FetchRequest; wake-ups from partitions
+Out    one FetchResponse each
+Keeps  a follower's state is updated once, when its fetch arrives; a parked fetch is judged and read again when it completes (B57)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from replication.broker_state import BrokerState
+from replication.deadlines import Deadlines
+from replication.env import NANOSECONDS, Request
+from replication.errors import Error
+from replication.messages import CONSUMER, FetchedPartition, FetchPartition, FetchRequest, FetchResponse
+from replication.partition import Partition
+from replication.waiting import FetchWaiters
+
+
+class Readable(msgspec.Struct, gc=False):
+    """One partition of a fetch that may be read: its bounds as they were at one moment."""
+
+    asked: FetchPartition
+    partition: Partition
+    hw: int
+    log_start: int
+    end: int
+
+
+Looks = Sequence[Readable | FetchedPartition]
+"""Each partition of a fetch: what may be read, or what must be told instead."""
+
+
+class Fetches:
+    """The fetch path of one broker."""
+
+    def __init__(self, broker: BrokerState, deadlines: Deadlines) -> None:
+        self.broker, self.deadlines = broker, deadlines
+
+    def on_fetch(self, request: Request) -> None:
+        """5.17, 5.40 Judge, sample, remember; then answer or park."""
+        fetch: FetchRequest = request.message
+        if fetch.session_id:
+            self.broker.env.reply(request, FetchResponse((), Error.FETCH_SESSION_ID_NOT_FOUND))  # 7.8
+            return
+        looks = self.looks(fetch)
+        if fetch.replica_id != CONSUMER:
+            self._remember(fetch, looks)
+        if self.must_park(fetch, looks):
+            partitions = tuple(look.partition for look in looks if isinstance(look, Readable))
+            self.deadlines.add(fetch.max_wait_ms * NANOSECONDS, ParkedFetch(self, request, partitions))
+        else:
+            self.answer(request, looks)
+
+    def looks(self, fetch: FetchRequest) -> Looks:
+        """5.14 to 5.16, 7.1 to 7.3 Each partition as it is now."""
+        broker, from_replica = self.broker, fetch.replica_id != CONSUMER
+        looks: list[Readable | FetchedPartition] = []
+        for asked in fetch.partitions:
+            key = asked.topic_id, asked.partition
+            partition = broker.partitions.get(key)
+            if partition is None:
+                looks.append(FetchedPartition(*key, error_code=broker.missing(key)))
+            elif trouble := partition.refuse_fetch(fetch.replica_id, fetch.replica_epoch, asked):
+                looks.append(trouble)
+            else:
+                log = partition.log
+                end = broker.rules.readable_end(from_replica, log.hw, log.leo)
+                looks.append(Readable(asked, partition, log.hw, log.log_start, end))
+        return looks
+
+    def _remember(self, fetch: FetchRequest, looks: Looks) -> None:
+        """5.16 to 5.18 A refused or diverging fetch teaches nothing (B09); the bounds in `looks` are those of before it counted."""
+        for look in looks:
+            if isinstance(look, Readable) and look.partition.leader is not None:
+                look.partition.leader.remember(fetch.replica_id, fetch.replica_epoch, look.asked)
+
+    def must_park(self, fetch: FetchRequest, looks: Looks) -> bool:
+        """5.40"""
+        readable, telling = 0, not looks
+        for look in looks:
+            if not isinstance(look, Readable):
+                telling = True
+            elif look.asked.fetch_offset < look.end:
+                readable += look.partition.log.readable_bytes(look.asked.fetch_offset, look.end)
+        return self.broker.rules.must_park(fetch.max_wait_ms, readable, fetch.min_bytes, telling)
+
+    def answer(self, request: Request, looks: Looks) -> None:
+        """7.7 In the order asked, while there is room; the first partition with anything gives at least one whole batch."""
+        fetch: FetchRequest = request.message
+        room, first, responses = fetch.max_bytes, True, []
+        for look in looks:
+            response = self._read(look, room, first) if isinstance(look, Readable) else look
+            room -= len(response.records)
+            first = first and not response.records
+            responses.append(response)
+        self.broker.env.reply(request, FetchResponse(tuple(responses)))
+
+    def _read(self, look: Readable, room: int, first: bool) -> FetchedPartition:
+        asked = look.asked
+        records: bytes | None = b""
+        if (first or room > 0) and asked.fetch_offset < look.end:
+            records = look.partition.log.read(asked.fetch_offset, look.end, min(room, asked.partition_max_bytes), first)
+        if records is None:
+            return FetchedPartition(asked.topic_id, asked.partition, Error.KAFKA_STORAGE_ERROR)
+        return FetchedPartition(asked.topic_id, asked.partition, Error.NONE, look.hw, look.hw, look.log_start, records)
+
+
+class ParkedFetch:
+    """A fetch that waits for something to read."""
+
+    def __init__(self, fetches: Fetches, request: Request, partitions: tuple[Partition, ...]) -> None:
+        self.fetches, self.request, self.partitions = fetches, request, partitions
+        self.done = False
+        for partition in partitions:
+            self._waiters(partition).add(self)
+
+    def recheck(self) -> None:
+        """Something moved: answer if that makes it ready."""
+        looks = self.fetches.looks(self.request.message)
+        if not self.done and not self.fetches.must_park(self.request.message, looks):
+            self._complete(looks)
+
+    def expire(self) -> None:
+        self._complete(self.fetches.looks(self.request.message))
+
+    def _complete(self, looks: Looks) -> None:
+        """5.40 With what is true now: epoch, bounds and records are those of this moment."""
+        self.done = True
+        for partition in self.partitions:
+            self._waiters(partition).remove(self)
+        self.fetches.answer(self.request, looks)
+
+    def _waiters(self, partition: Partition) -> FetchWaiters:
+        return partition.consumer_fetches if self.request.message.replica_id == CONSUMER else partition.replica_fetches

@@ -1,0 +1,114 @@
+"""replication/loading.py: a log, found again after a stop, whatever the stop left of it (5.5, 5.6, 5.42).
+
+In     the files of one partition's directory, the checkpoints, and whether the stop was clean
+Out    a `Log` that holds exactly the batches before the first one that cannot be trusted
+Keeps  what was durable. The loss of an unflushed suffix is legal, a batch behind a broken one is not: nobody can tell what it
+       followed
+Limits base offset and leader epoch lie outside a batch's CRC: a wrong base offset shows as a gap, a wrong epoch does not show
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from replication import files
+from replication.batch import crc_is_right, header_at, is_well_formed
+from replication.log import Log
+from replication.segment import Segment
+
+
+class Checkpoints(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known about a log besides its own files."""
+
+    clean: bool
+    recovery_point: int
+    log_start: int | None
+    hw: int | None
+
+
+def load(log: Log, names: Sequence[str], known: Checkpoints) -> int:
+    """Fill an empty `Log` from the files in its directory. Returns how many bytes had to be dropped."""
+    log.epochs = _read_epochs(log, names)
+    bases = sorted(int(name.removesuffix(".log")) for name in names if name.endswith(".log"))
+    dropped = 0
+    for number, base in enumerate(bases):
+        follows = number == 0 or base == log.segments[-1].end_offset
+        lost = _load_segment(log, base, known) if follows else -1
+        dropped += max(lost, 0)
+        if lost:
+            dropped += _drop(log, bases[number + (1 if follows else 0) :])
+            break
+    _settle_bounds(log, known)
+    for segment in log.segments[:-1]:
+        segment.seal()
+    for segment in log.segments:
+        _mend_indexes(log, segment)
+    return dropped
+
+
+def _load_segment(log: Log, base: int, known: Checkpoints) -> int:
+    """Take up one segment. Returns how many bytes at its end were dropped."""
+    segment = Segment(log.path, base)
+    data = log.directory.read(segment.log_path) or b""
+    position = 0
+    while header := header_at(data, position):
+        end = header.end_offset
+        if header.base_offset != segment.end_offset or not is_well_formed(header):
+            break
+        if log.rules.must_check(known.clean, end, known.recovery_point) and not crc_is_right(data, header, position):
+            break
+        segment.add(header.base_offset, end, header.size, header.max_timestamp, log.settings.index_interval_bytes)
+        if log.rules.assigns_at_load(log.epochs, header.partition_leader_epoch):
+            log.epochs = log.rules.epochs_with(log.epochs, header.partition_leader_epoch, header.base_offset)
+        position += header.size
+    segment.synced_size = segment.size if known.clean else -1
+    log.segments.append(segment)
+    if position < len(data):
+        log.directory.truncate(segment.log_path, position)
+    return len(data) - position
+
+
+def _drop(log: Log, bases: Sequence[int]) -> int:
+    """Segments behind the first broken batch go, whatever they hold."""
+    size = 0
+    for base in bases:
+        segment = Segment(log.path, base)
+        size += len(log.directory.read(segment.log_path) or b"")
+        for path in (segment.log_path, segment.index_path, segment.time_index_path):
+            log.directory.delete(path)
+    return size
+
+
+def _settle_bounds(log: Log, known: Checkpoints) -> None:
+    """5.5, 5.6 Start, end, epochs, producers and HW as far as the surviving batches carry them."""
+    if not log.segments:
+        log.add_segment(Segment(log.path, known.log_start or 0))
+    log.leo = log.counted_end = log.segments[-1].end_offset
+    log.log_start = max(log.first_segment_base, known.log_start or 0)
+    if log.log_start > log.leo:
+        log.restart_at(log.log_start)
+    log.durable_end = log.leo if known.clean else max(log.first_segment_base, min(known.recovery_point, log.leo))
+    on_disk = log.epochs
+    log.epochs = log.rules.epochs_below(log.rules.epochs_from(log.epochs, log.log_start), log.leo, log.leo)
+    if log.epochs != on_disk or not on_disk:
+        log.directory.replace(f"{log.path}/{files.EPOCH_CHECKPOINT}", files.epochs_text(log.epochs))
+    log.producers = log.replayed_producers()
+    log.hw = log.rules.hw_at_load(known.hw, log.log_start, log.leo)
+
+
+def _mend_indexes(log: Log, segment: Segment) -> None:
+    """An index that is not what its segment says is written anew: it was torn, or lags behind."""
+    wanted = (segment.index_path, bytes(segment.index)), (segment.time_index_path, bytes(segment.time_index))
+    present = set(log.directory.paths())
+    if any(path not in present or log.directory.read(path) != content for path, content in wanted):
+        log.rewrite_indexes(segment)
+    segment.time_index_written = len(segment.time_index)
+
+
+def _read_epochs(log: Log, names: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    if files.EPOCH_CHECKPOINT not in names:
+        return ()
+    data = log.directory.read(f"{log.path}/{files.EPOCH_CHECKPOINT}")
+    return (files.read_epochs(data) if data is not None else None) or ()

@@ -1,0 +1,381 @@
+"""replication/log.py: one replica's log: batches in segments, epoch cache, producer state, high watermark (5.1 to 5.6, 5.41,
+5.49).
+
+In     batches that the partition decided to append; orders to truncate, restart, sync; settings
+Out    bytes as the disk holds them; `on_counted` when an append that had to wait for its sync counts, `on_settled` when nothing
+       is open
+Keeps  [log_start, leo) without gaps; `hw` within it; durable_end <= leo: what would survive a power cut now
+Not    who may append or truncate, and where: partition.py asks the rules; finding all this again after a stop: loading.py
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from replication import files
+from replication.batch import Header, decode, header_at
+from replication.directory import LogDirectory, OnDone, nobody
+from replication.env import NANOSECONDS, Env
+from replication.messages import EpochEndOffset
+from replication.rules import Rules
+from replication.segment import Segment
+from replication.settings import UNLIMITED, TopicSettings
+from replication.state import Epochs, ProducerEntry
+
+
+class Log:
+    """A partition's bytes on one broker."""
+
+    def __init__(self, directory: LogDirectory, name: tuple[str, int], env: Env, rules: Rules, settings: TopicSettings) -> None:
+        self.directory, self.name, self.env, self.rules, self.settings = directory, name, env, rules, settings
+        self.path = files.partition_directory(*name)
+        self.segments: list[Segment] = []
+        self.log_start = self.leo = self.hw = 0
+        self.counted_end = 0
+        """5.41 The end that this replica may claim: behind the LEO while a sync that must come first is under way."""
+        self.durable_end = 0
+        self.epochs: Epochs = ()
+        self.producers: dict[int, ProducerEntry] = {}
+        self.on_counted: OnDone = nobody
+        self.on_settled: OnDone = nobody
+        self._unsettled = 0  # writes that must be durable before this replica says anything more
+        self._cuts = 0  # truncations so far: a sync that began before one proves nothing about what came after
+        self._flushing = False
+        self._flush_timer = False
+        self._last_flush_ns = env.monotonic_ns()
+
+    # -- what it is -----------------------------------------------------------------------------------------------------
+
+    @property
+    def latest_epoch(self) -> int:
+        return self.epochs[-1][0] if self.epochs else -1
+
+    @property
+    def first_segment_base(self) -> int:
+        return self.segments[0].base_offset
+
+    @property
+    def size(self) -> int:
+        return sum(segment.size for segment in self.segments)
+
+    @property
+    def settled(self) -> bool:
+        """Whether everything that a fetch or an office leans on is durable (5.2, 5.41)."""
+        return self._unsettled == 0 and self.counted_end == self.leo
+
+    def end_offset_for(self, epoch: int) -> EpochEndOffset | None:
+        return self.rules.end_offset_for(self.epochs, epoch, self.leo)
+
+    # -- appending ------------------------------------------------------------------------------------------------------
+
+    def append(self, data: bytes, header: Header, base_offset: int, leader_epoch: int) -> bool:
+        """5.1 Append one whole batch at the end. `header` may be from before the stamp: base offset and epoch are given apart.
+
+        False: the directory failed, and has said so.
+        """
+        segment = self._segment_for(data, header, base_offset)
+        if not self.directory.append(segment.log_path, data):
+            return False
+        end = base_offset + header.last_offset_delta + 1
+        if segment.add(base_offset, end, len(data), header.max_timestamp, self.settings.index_interval_bytes):
+            self._write_index(segment)
+        self.leo = end
+        if not self.epochs or self.epochs[-1][0] != leader_epoch:
+            self.assign_epoch(leader_epoch, base_offset)
+        if header.producer_id >= 0:
+            entry = self.producers.get(header.producer_id)
+            self.producers[header.producer_id] = self.rules.producer_after(entry, header, base_offset)
+        self._count_or_flush()
+        return True
+
+    def assign_epoch(self, epoch: int, start: int, then: OnDone = nobody) -> None:
+        """5.2 Note where an epoch starts; `then` comes when that is durable."""
+        epochs = self.rules.epochs_with(self.epochs, epoch, start)
+        if epochs == self.epochs:
+            then()
+            return
+        self.epochs = epochs
+        self._settle(files.EPOCH_CHECKPOINT, files.epochs_text(epochs), then)
+
+    def _segment_for(self, data: bytes, header: Header, base_offset: int) -> Segment:
+        segment = self.segments[-1]
+        settings = self.settings
+        age = header.max_timestamp - segment.timestamps[0] if segment.timestamps else 0
+        full = segment.index_is_full(settings.segment_index_bytes, base_offset + header.records_count)
+        if segment.size and self.rules.must_roll(segment.size, len(data), age, full, settings):
+            self._roll()
+        return self.segments[-1]
+
+    def _roll(self) -> None:
+        """5.49 Close the last segment and begin another; the old one is synced in the background (5.41)."""
+        old = self.segments[-1]
+        old.seal()
+        self._write_time_index(old)
+        self.sync()
+        self.add_segment(Segment(self.path, self.leo))
+
+    def add_segment(self, segment: Segment) -> None:
+        self.segments.append(segment)
+        for path in (segment.log_path, segment.index_path, segment.time_index_path):
+            self.directory.append(path, b"")
+
+    def _write_index(self, segment: Segment) -> None:
+        """Bring both index files up to what the segment knows: one entry, and at most one."""
+        self.directory.append(segment.index_path, segment.last_index_entry)
+        self._write_time_index(segment)
+
+    def _write_time_index(self, segment: Segment) -> None:
+        self.directory.append(segment.time_index_path, bytes(segment.time_index[segment.time_index_written :]))
+        segment.time_index_written = len(segment.time_index)
+
+    # -- durability (5.41) ----------------------------------------------------------------------------------------------
+
+    def sync(self, then: OnDone = nobody) -> None:
+        """Make everything that is in the log now survive a power cut; `then` comes when it does."""
+        end, cuts = self.leo, self._cuts
+        dirty = [(segment, segment.size) for segment in self.segments if segment.synced_size != segment.size]
+        open_syncs = len(dirty)
+
+        def synced(segment: Segment, size: int) -> None:
+            nonlocal open_syncs
+            open_syncs -= 1
+            if cuts == self._cuts:
+                segment.synced_size = max(segment.synced_size, size)
+                if not open_syncs:
+                    self._durable_to(end)
+            if not open_syncs:
+                then()
+
+        for segment, size in dirty:
+            self.directory.sync(segment.log_path, lambda segment=segment, size=size: synced(segment, size))  # type: ignore[misc]
+        if not dirty:
+            self._durable_to(end)
+            then()
+
+    def close(self, then: OnDone) -> None:
+        """4.5 The last words: the time index ends as that of a rolled segment does, and everything is durable."""
+        last = self.segments[-1]
+        last.seal()
+        self._write_time_index(last)
+        self.sync(then)
+
+    def _durable_to(self, end: int) -> None:
+        self.durable_end = max(self.durable_end, end)
+        self._last_flush_ns = self.env.monotonic_ns()
+
+    def _count_or_flush(self) -> None:
+        """5.41 The new end counts at once, unless a flush interval says that its sync comes first."""
+        if self._flushing:
+            return
+        settings = self.settings
+        since_flush_ms = 0
+        if settings.flush_ms != UNLIMITED:
+            since_flush_ms = (self.env.monotonic_ns() - self._last_flush_ns) // NANOSECONDS
+            self._arm_flush_timer()
+        if self.rules.must_flush(self.leo - self.durable_end, since_flush_ms, settings):
+            self._flushing = True
+            end, cuts = self.leo, self._cuts
+            self.sync(lambda: self._flushed(end, cuts))
+        else:
+            self.counted_end = self.leo
+
+    def _flushed(self, end: int, cuts: int) -> None:
+        self._flushing = False
+        if cuts == self._cuts:
+            self.counted_end = end
+        if self.counted_end < self.leo:
+            self._count_or_flush()
+        self.on_counted()
+        if self.settled:
+            self.on_settled()
+
+    def _arm_flush_timer(self) -> None:
+        if not self._flush_timer:
+            self._flush_timer = True
+            self.env.after(self.settings.flush_ms * NANOSECONDS, self._on_flush_timer)
+
+    def _on_flush_timer(self) -> None:
+        self._flush_timer = False
+        if self.leo > self.durable_end:
+            self.sync()
+
+    def _settle(self, name: str, data: bytes, then: OnDone) -> None:
+        """Replace a small file of this log, and stay unsettled until it is durable."""
+        self._unsettled += 1
+
+        def durable() -> None:
+            self._unsettled -= 1
+            then()
+            if self.settled:
+                self.on_settled()
+
+        self.directory.replace(f"{self.path}/{name}", data, durable)
+
+    # -- cutting --------------------------------------------------------------------------------------------------------
+
+    def truncate_to(self, cut: int) -> None:
+        """5.4 Remove every batch that reaches `cut` or beyond, and everything that was derived from them."""
+        leo = self.leo
+        epochs = self.rules.epochs_below(self.epochs, cut, leo)
+        if cut < self.first_segment_base:
+            self.restart_at(cut)
+            return
+        if cut < leo:
+            self._cut_segments(cut)
+        if epochs != self.epochs:
+            self.epochs = epochs
+            self._write_epochs()
+        if self.rules.must_rebuild_producers(cut, leo):
+            self.producers = self.replayed_producers()
+        self.log_start = min(self.log_start, self.leo)
+        self.hw = self.rules.hw_after_truncation(self.hw, self.leo)
+
+    def restart_at(self, offset: int) -> None:
+        """5.23, 5.44 Forget everything and begin empty at `offset`."""
+        for segment in self.segments:
+            self._delete(segment)
+        self.segments = []
+        self.add_segment(Segment(self.path, offset))
+        self.log_start = self.leo = self.hw = offset
+        self.epochs, self.producers = (), {}
+        self._write_epochs()
+        self._forget_durability()
+
+    def advance_start(self, offset: int) -> None:
+        """5.21, 5.50 The log starts later. Never backwards, never beyond the HW; whole segments below go with retention."""
+        offset = min(offset, self.hw)
+        if offset <= self.log_start:
+            return
+        self.log_start = offset
+        epochs = self.rules.epochs_from(self.epochs, offset)
+        if epochs != self.epochs:
+            self.epochs = epochs
+            self._write_epochs()
+        self.producers = self.replayed_producers()
+
+    def remove(self) -> None:
+        """5.12, 3.16 This broker no longer hosts the partition."""
+        for segment in self.segments:
+            self._delete(segment)
+        for name in (files.EPOCH_CHECKPOINT, files.PARTITION_METADATA):
+            self.directory.delete(f"{self.path}/{name}")
+
+    def _cut_segments(self, cut: int) -> None:
+        while len(self.segments) > 1 and self.segments[-1].base_offset >= cut:
+            self._delete(self.segments.pop())
+        segment = self.segments[-1].cut(cut, self.settings.index_interval_bytes)
+        self.segments[-1] = segment
+        self.directory.truncate(segment.log_path, segment.size)
+        self.rewrite_indexes(segment)
+        self.leo = segment.end_offset
+        self._forget_durability()
+
+    def _forget_durability(self) -> None:
+        """What is written over a cut is new: a recovery point above it would vouch for bytes that were never synced."""
+        self._cuts += 1
+        self.durable_end = min(self.durable_end, self.leo)
+        self.counted_end = min(self.counted_end, self.leo)
+        if self.directory.recovery_points.get(self.name, 0) > self.durable_end:
+            self._unsettled += 1
+            self.directory.checkpoint_recovery_points(self._recovery_point_durable)
+
+    def _recovery_point_durable(self) -> None:
+        self._unsettled -= 1
+        if self.settled:
+            self.on_settled()
+
+    def _write_epochs(self) -> None:
+        """Lazily (5.4): loading repeats the trim."""
+        self.directory.replace(f"{self.path}/{files.EPOCH_CHECKPOINT}", files.epochs_text(self.epochs))
+
+    def rewrite_indexes(self, segment: Segment) -> None:
+        self.directory.replace(segment.index_path, bytes(segment.index))
+        self.directory.replace(segment.time_index_path, bytes(segment.time_index))
+        segment.time_index_written = len(segment.time_index)
+
+    def _delete(self, segment: Segment) -> None:
+        for path in (segment.log_path, segment.index_path, segment.time_index_path):
+            self.directory.delete(path)
+
+    # -- reading --------------------------------------------------------------------------------------------------------
+
+    def readable_bytes(self, offset: int, end: int) -> int:
+        """How much a read from `offset` up to `end` could give, without reading it."""
+        if offset >= end:
+            return 0
+        segment = self._segment_of(offset)
+        return segment.position_of(segment.batch_before(end)) - segment.positions[segment.batch_at(offset)]
+
+    def read(self, offset: int, end: int, max_bytes: int, at_least_one: bool) -> bytes | None:
+        """7.7 Whole batches, from the one that contains `offset` to the last one below `end`, of one segment. None: the disk
+        failed."""
+        if offset >= end:
+            return b""
+        segment = self._segment_of(offset)
+        first = segment.batch_at(offset)
+        start = segment.positions[first]
+        last = segment.batch_before(end)
+        stop = segment.position_of(last)
+        if stop - start > max_bytes:
+            fitting = bisect_right(segment.positions, start + max_bytes) - 1
+            stop = segment.positions[fitting]
+            if stop <= start:
+                stop = segment.position_of(first + 1) if at_least_one else start
+        return self.directory.read(segment.log_path, start, stop - start) if stop > start else b""
+
+    def _segment_of(self, offset: int) -> Segment:
+        segment = self.segments[-1]
+        if offset >= segment.base_offset:
+            return segment
+        return self.segments[bisect_right(self.segments, offset, key=lambda segment: segment.base_offset) - 1]
+
+    def headers(self) -> Iterator[Header]:
+        """The header of every batch that reaches log_start or beyond, as the disk holds it."""
+        for segment in self.segments:
+            data = self.directory.read(segment.log_path, 0, segment.size) or b""
+            for number, position in enumerate(segment.positions):
+                header = header_at(data, position)
+                last_of_batch = segment.bases[number + 1] if number + 1 < len(segment.bases) else segment.end_offset
+                if header is not None and last_of_batch > self.log_start:
+                    yield header
+
+    def replayed_producers(self) -> dict[int, ProducerEntry]:
+        """6.11 Producer state as the log alone tells it."""
+        producers: dict[int, ProducerEntry] = {}
+        for header in self.headers():
+            if header.producer_id >= 0:
+                entry = producers.get(header.producer_id)
+                producers[header.producer_id] = self.rules.producer_after(entry, header, header.base_offset)
+        return producers
+
+    def epoch_of(self, offset: int) -> int:
+        """The leader epoch under which `offset` was, or at the end would be, appended."""
+        number = bisect_right(self.epochs, offset, key=lambda entry: entry[1]) - 1
+        return self.epochs[number][0] if number >= 0 else -1
+
+    def first_at_or_after(self, timestamp: int, end: int) -> tuple[int, int] | None:
+        """7.9 (offset, timestamp) of the first record below `end` that is not older than `timestamp`."""
+        for segment in self.segments:
+            for number in range(segment.batch_before(end)):
+                if segment.timestamps[number] >= timestamp:
+                    found = self._first_in_batch(segment, number, timestamp)
+                    if found:
+                        return found
+        return None
+
+    def largest_timestamp(self, end: int) -> tuple[int, int] | None:
+        """7.9 (offset, timestamp) of the first record below `end` with the largest timestamp."""
+        largest = max(
+            (stamp for segment in self.segments for stamp in segment.timestamps[: segment.batch_before(end)]), default=-1
+        )
+        return self.first_at_or_after(largest, end) if largest >= 0 else None
+
+    def _first_in_batch(self, segment: Segment, number: int, timestamp: int) -> tuple[int, int] | None:
+        start = segment.positions[number]
+        data = self.directory.read(segment.log_path, start, segment.position_of(number + 1) - start)
+        header = header_at(data) if data else None
+        if data is None or header is None:
+            return None
+        records = decode(data, header)
+        return next(((r.offset, r.timestamp) for r in records if r.timestamp >= timestamp and r.offset >= self.log_start), None)
