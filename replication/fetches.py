@@ -1,4 +1,5 @@
-"""replication/fetches.py: fetch requests of followers and consumers, answered at once or parked (5.14 to 5.18, 5.40, 7.1, 7.2, 7.7).
+"""replication/fetches.py: fetch requests of followers and consumers, answered at once or parked (5.14 to 5.18, 5.40, 7.1, 7.2,
+7.7).
 
 In     FetchRequest; wake-ups from partitions
 Out    one FetchResponse each
@@ -73,7 +74,8 @@ class Fetches:
         return looks
 
     def _remember(self, fetch: FetchRequest, looks: Looks) -> None:
-        """5.16 to 5.18 A refused or diverging fetch teaches nothing (B09); the bounds in `looks` are those of before it counted."""
+        """5.16 to 5.18 A refused or diverging fetch teaches nothing (B09); the bounds in `looks` are those of before it
+        counted."""
         for look in looks:
             if isinstance(look, Readable) and look.partition.leader is not None:
                 look.partition.leader.remember(fetch.replica_id, fetch.replica_epoch, look.asked)
