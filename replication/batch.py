@@ -82,7 +82,7 @@ def header_at(data: bytes, position: int = 0) -> Header | None:
     if left < HEADER_SIZE:
         return None
     header = Header(*_HEADER.unpack_from(data, position))
-    return header if HEADER_SIZE <= header.size <= left else None
+    return header if HEADER_SIZE <= header.batch_length + _LENGTH_FROM <= left else None
 
 
 def headers(data: bytes) -> Iterator[tuple[int, Header]]:
@@ -95,7 +95,7 @@ def headers(data: bytes) -> Iterator[tuple[int, Header]]:
 
 def crc_is_right(data: bytes, header: Header, position: int = 0) -> bool:
     """Whether the bytes from the attributes to the end of the batch are those that were written."""
-    return crc32c(data[position + _CRC_FROM : position + header.size]) == header.crc
+    return crc32c(data[position + _CRC_FROM : position + header.batch_length + _LENGTH_FROM]) == header.crc
 
 
 def is_whole(data: bytes, header: Header, position: int = 0) -> bool:

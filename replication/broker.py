@@ -132,32 +132,16 @@ class Broker:
         handler = self._handlers.get(type(message))
         if handler is None:
             self._forward(request)
-        elif not self._held(request):
+        elif not self.state.taking_office or not self._hold(request):
             handler(request)
 
-    def _held(self, request: Request) -> bool:
+    def _hold(self, request: Request) -> bool:
         """5.41 A request that touches a partition whose leader is taking office waits until that is durable."""
-        for partition in self._addressed(request.message):
-            if partition.taking_office:
-                partition.held.append(request)
+        for key in _addressed(request.message, self.state.image.ids):
+            if key in self.state.taking_office:
+                self.partitions[key].held.append(request)
                 return True
         return False
-
-    def _addressed(self, message: object) -> Iterator[Partition]:
-        state = self.state
-        if isinstance(message, FetchRequest):
-            found = [state.partitions.get((asked.topic_id, asked.partition)) for asked in message.partitions]
-        elif isinstance(message, ProduceRequest):
-            found = [state.partitions.get((asked.topic_id, asked.index)) for asked in message.partitions]
-        elif isinstance(message, ListOffsetsRequest):
-            named = [state.by_name(asked.topic, asked.partition_index) for asked in message.partitions]
-            found = [each for each in named if isinstance(each, Partition)]
-        elif isinstance(message, OffsetForLeaderEpochRequest):
-            named = [state.by_name(asked.topic, asked.partition) for asked in message.partitions]
-            found = [each for each in named if isinstance(each, Partition)]
-        else:
-            return
-        yield from (partition for partition in found if partition is not None)
 
     def _forward(self, request: Request) -> None:
         """3.19 Only the active controller can do this; without one in time nobody knows what became of it."""
@@ -246,6 +230,19 @@ class Broker:
             self.fetchers.remove(key)
             if partition := self.partitions.get(key):
                 partition.stop(Error.KAFKA_STORAGE_ERROR)
+
+
+def _addressed(message: object, ids: Mapping[str, bytes]) -> list[Key]:
+    """The partitions that a request is about."""
+    if isinstance(message, FetchRequest):
+        return [(asked.topic_id, asked.partition) for asked in message.partitions]
+    if isinstance(message, ProduceRequest):
+        return [(asked.topic_id, asked.index) for asked in message.partitions]
+    if isinstance(message, ListOffsetsRequest):
+        return [(ids.get(asked.topic, b""), asked.partition_index) for asked in message.partitions]
+    if isinstance(message, OffsetForLeaderEpochRequest):
+        return [(ids.get(asked.topic, b""), asked.partition) for asked in message.partitions]
+    return []
 
 
 def _no_controller(message: ForwardedRequest) -> object:

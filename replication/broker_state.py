@@ -30,6 +30,8 @@ class BrokerState:
         self.image = MetadataImage()
         self.partitions: dict[Key, Partition] = {}
         self.lag_max_ns = settings.replica_lag_time_max_ms * NANOSECONDS
+        self.taking_office: set[Key] = set()
+        """5.41 Partitions whose new leader epoch is not yet durable: nothing is answered for them, requests are held."""
         self.redispatch: Callable[[Request], None] = lambda request: None
         """Look at a request again, as if it had just arrived."""
         self._lag_by_wall = settings.tidemark_lag_clock == "wall"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import google_crc32c
 
-
-def crc32c(data: bytes) -> int:
-    value: int = google_crc32c.value(data)
-    return value
+crc32c: Callable[[bytes], int] = google_crc32c.value

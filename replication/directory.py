@@ -11,12 +11,10 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from replication import files
-from replication.env import Disk, IoError
+from replication.env import Chance, Disk, IoError
 from replication.identity import Key, id_of_text, random_id
 
 if TYPE_CHECKING:
-    from random import Random
-
     from replication.log import Log
 
 OnDone = Callable[[], None]
@@ -41,7 +39,10 @@ class LogDirectory:
     # -- the disk, with its errors taken care of ------------------------------------------------------------------------
 
     def append(self, path: str, data: bytes) -> bool:
-        return self.failed is None and self._went_well(self.disk.append(path, data))
+        if self.failed is not None:
+            return False
+        error = self.disk.append(path, data)
+        return error is None or self._went_well(error)
 
     def truncate(self, path: str, size: int) -> bool:
         return self.failed is None and self._went_well(self.disk.truncate(path, size))
@@ -93,14 +94,14 @@ class LogDirectory:
 
     # -- opening --------------------------------------------------------------------------------------------------------
 
-    def open(self, cluster_id: str, node_id: int, random: Random) -> None:
+    def open(self, cluster_id: str, node_id: int, chance: Chance) -> None:
         """Take the directory's id, or give it one."""
         data = self.read(files.META_PROPERTIES) if files.META_PROPERTIES in self.paths() else None
         properties = files.read_meta_properties(data) if data is not None else None
         if properties is not None:
             self.id = id_of_text(properties["directory.id"])
         else:
-            self.id = random_id(random)
+            self.id = random_id(chance)
             self.replace(files.META_PROPERTIES, files.meta_properties_text(cluster_id, node_id, self.id))
 
     def read_checkpoint(self, name: str) -> files.PartitionOffsets:

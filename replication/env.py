@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from random import Random
 from typing import Any, Protocol
 
 import msgspec
@@ -48,6 +47,14 @@ class Request(Protocol):
     def message(self) -> Any: ...
 
 
+class Chance(Protocol):
+    """A node's own stream of random numbers, seeded by the world (1.13)."""
+
+    def random(self) -> float: ...
+
+    def getrandbits(self, k: int, /) -> int: ...
+
+
 Then = Callable[[Any], None]
 Done = Callable[[IoError | None], None]
 
@@ -78,7 +85,7 @@ class Env(Protocol):
     """One node's world."""
 
     @property
-    def random(self) -> Random: ...
+    def random(self) -> Chance: ...
 
     @property
     def disks(self) -> Sequence[Disk]:

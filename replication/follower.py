@@ -105,7 +105,7 @@ class FollowerRole:
             if not self._fits(header):
                 return self._fail(f"a batch at {header.base_offset} does not follow {log.leo}")
             end = position + header.size
-            batch = records if header.size == size else records[position:end]
+            batch = records if end - position == size else records[position:end]
             if not log.append(batch, header, header.base_offset, header.partition_leader_epoch):
                 return AfterError.STOP
             position = end

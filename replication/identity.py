@@ -6,7 +6,8 @@ A partition is keyed by topic id, never by name: a topic created again under its
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from random import Random
+
+from replication.env import Chance
 
 Key = tuple[bytes, int]
 """(topic id, partition index)."""
@@ -19,10 +20,10 @@ UNASSIGNED = bytes(16)
 _RESERVED = 100  # ids below this number have a meaning of their own in Kafka
 
 
-def random_id(random: Random) -> bytes:
+def random_id(chance: Chance) -> bytes:
     """1.13 A new id from the node's own generator, so that a simulated run repeats it and a restarted node does not."""
     while True:
-        number = random.getrandbits(128)
+        number = chance.getrandbits(128)
         name = number.to_bytes(16, "big")
         if number >= _RESERVED and not id_text(name).startswith("-"):  # a leading dash reads as an option in shells
             return name

@@ -74,10 +74,11 @@ class Log:
 
         False: the directory failed, and has said so.
         """
-        segment = self._segment_for(data, header, base_offset)
+        segment, end = self.segments[-1], base_offset + header.last_offset_delta + 1
+        if segment.size and self._must_roll(segment, len(data), end, header.max_timestamp):
+            segment = self._roll()
         if not self.directory.append(segment.log_path, data):
             return False
-        end = base_offset + header.last_offset_delta + 1
         if segment.add(base_offset, end, len(data), header.max_timestamp, self.settings.index_interval_bytes):
             self._write_index(segment)
         self.leo = end
@@ -98,27 +99,24 @@ class Log:
         self.epochs = epochs
         self._settle(files.EPOCH_CHECKPOINT, files.epochs_text(epochs), then)
 
-    def _segment_for(self, data: bytes, header: Header, base_offset: int) -> Segment:
-        segment = self.segments[-1]
+    def _must_roll(self, segment: Segment, size: int, end: int, timestamp: int) -> bool:
         settings = self.settings
-        age = header.max_timestamp - segment.timestamps[0] if segment.timestamps else 0
-        full = segment.index_is_full(settings.segment_index_bytes, base_offset + header.records_count)
-        if segment.size and self.rules.must_roll(segment.size, len(data), age, full, settings):
-            self._roll()
-        return self.segments[-1]
+        full = len(segment.index) >= settings.segment_index_bytes or not segment.can_index(end)
+        return self.rules.must_roll(segment.size, size, timestamp - segment.timestamps[0], full, settings)
 
-    def _roll(self) -> None:
+    def _roll(self) -> Segment:
         """5.49 Close the last segment and begin another; the old one is synced in the background (5.41)."""
         old = self.segments[-1]
         old.seal()
         self._write_time_index(old)
         self.sync()
-        self.add_segment(Segment(self.path, self.leo))
+        return self.add_segment(Segment(self.path, self.leo))
 
-    def add_segment(self, segment: Segment) -> None:
+    def add_segment(self, segment: Segment) -> Segment:
         self.segments.append(segment)
         for path in (segment.log_path, segment.index_path, segment.time_index_path):
             self.directory.append(path, b"")
+        return segment
 
     def _write_index(self, segment: Segment) -> None:
         """Bring both index files up to what the segment knows: one entry, and at most one."""

@@ -46,8 +46,6 @@ class Partition:
         self.standing = Standing(key[0], log.name[0], key[1])
         self.leader: LeaderRole | None = None
         self.follower: FollowerRole | None = None
-        self.taking_office = False
-        """The new leader epoch is not yet durable (5.41): nothing is answered, requests are held."""
         self.held: list[Request] = []
         self.waiting_for_hw = OffsetWaiters()
         self.waiting_for_flush = OffsetWaiters()
@@ -59,6 +57,10 @@ class Partition:
     @property
     def offline(self) -> bool:
         return self.log.directory.failed is not None
+
+    @property
+    def taking_office(self) -> bool:
+        return self.key in self.broker.taking_office
 
     # -- metadata -------------------------------------------------------------------------------------------------------
 
@@ -96,13 +98,13 @@ class Partition:
                 self.wake_all()
                 self.leader.advance_hw()
             return
-        self.taking_office = True
+        self.broker.taking_office.add(self.key)
         self.log.assign_epoch(*entry, lambda: self._take_office(state.leader_epoch))
 
     def _take_office(self, leader_epoch: int) -> None:
         if self.leader is None or self.standing.leader_epoch != leader_epoch:
             return  # other metadata was faster
-        self.taking_office = False
+        self.broker.taking_office.discard(self.key)
         self.wake_all()
         self.leader.advance_hw()
         self._release()
@@ -122,7 +124,7 @@ class Partition:
 
     def _stop_leading(self, error: Error) -> None:
         self.leader = None
-        self.taking_office = False
+        self.broker.taking_office.discard(self.key)
         self.waiting_for_hw.fail(error)
         self.waiting_for_flush.fail(error)
 

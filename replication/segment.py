@@ -90,5 +90,6 @@ class Segment:
     def position_of(self, number: int) -> int:
         return self.positions[number] if number < len(self.positions) else self.size
 
-    def index_is_full(self, most_bytes: int, end: int) -> bool:
-        return len(self.index) + _INDEX_ENTRY.size > most_bytes or end - 1 - self.base_offset > _MOST_RELATIVE
+    def can_index(self, end: int) -> bool:
+        """Whether offsets up to `end` can still be written relative to the base."""
+        return end - self.base_offset <= _MOST_RELATIVE

@@ -57,6 +57,21 @@ def test_every_forbidden_import_is_named_by_the_contract(tmp_path: Path) -> None
         assert re.search(rf"{room}\.stray_{other} -> {other} ", said.stdout), f"{room} may import {other} unnoticed"
 
 
+def test_the_core_of_replication_cannot_reach_the_world(tmp_path: Path) -> None:
+    """A socket, a thread, a clock, a file or chance in the core is named by the contract, wherever it hides."""
+    house = copy_of_the_house(tmp_path)
+    (house / "replication" / "rules").mkdir()
+    (house / "replication" / "rules" / "__init__.py").write_text("")
+    for module in ("socket", "asyncio", "threading", "time", "os", "random", "uuid"):
+        (house / "replication" / f"stray_{module}.py").write_text(f"import {module}\n")
+        (house / "replication" / "rules" / f"hidden_{module}.py").write_text(f"def f():\n    import {module}\n")
+    said = lint(house)
+    assert said.returncode != 0
+    for module in ("socket", "asyncio", "threading", "time", "os", "random", "uuid"):
+        assert re.search(rf"replication\.stray_{module} -> {module} ", said.stdout), module
+        assert re.search(rf"replication\.rules\.hidden_{module} -> {module} ", said.stdout), module
+
+
 def test_every_allowed_import_is_allowed(tmp_path: Path) -> None:
     """The contract forbids no more than the design does."""
     house = copy_of_the_house(tmp_path)

@@ -92,17 +92,19 @@ class MemoryDisk:
 class Arrived:
     """A request on its way, and the way back."""
 
-    __slots__ = ("answered", "message", "receiver", "sender", "then", "world")
+    __slots__ = ("answered", "message", "receiver", "sender", "then", "way_back", "world")
 
     def __init__(
         self, world: World, message: Any, sender: MemoryEnv | None, receiver: MemoryEnv, then: Callable[[Any], None]
     ) -> None:
         self.world, self.message, self.sender, self.receiver, self.then = world, message, sender, receiver, then
+        self.way_back = receiver.node_id, sender.node_id if sender else CLIENT
         self.answered = False
 
     def answer(self, answer: Any) -> None:
-        """Hand the answer, or the failure, to whoever asked: once."""
-        if not self.answered:
+        """Hand the answer, or the failure, to whoever asked: once. Over a cut an answer is lost: only the timeout is left."""
+        lost = not isinstance(answer, Failure) and self.way_back in self.world.cut
+        if not self.answered and not lost:
             self.answered = True
             self.receiver.open_requests.pop(self, None)
             if self.sender is None or self.sender.alive:
@@ -200,12 +202,7 @@ class World:
         if receiver is None:
             self.soon(lambda: then(Failure.REFUSED))
             return None
-
-        def back(answer: Any) -> None:
-            if (to, source) not in self.cut or isinstance(answer, Failure):
-                then(answer)
-
-        arrived = Arrived(self, message, sender, receiver, back)
+        arrived = Arrived(self, message, sender, receiver, then)
         if timeout_ns is not None:
             self.at(self.now_ns + timeout_ns, lambda: arrived.answer(Failure.TIMED_OUT))
         if (source, to) not in self.cut:
