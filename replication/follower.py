@@ -125,7 +125,8 @@ class FollowerRole:
         return AfterError.STOP
 
     def _truncate(self, cut: int, because: Cause) -> None:
-        self._tell_truncation(self.log.leo, cut, because)
+        if cut < self.log.leo:  # else only an epoch without records goes
+            self._tell_truncation(self.log.leo, cut, because)
         self.log.truncate_to(cut)
 
     def _tell_truncation(self, was: int, now: int, because: Cause) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -12,16 +13,16 @@ from replication.events import IsrChanged, Truncated
 from replication.rules import Rules
 from tests.replication.scripted import Story
 
-BRISK = {
-    "replica.lag.time.max.ms": "1500",
-    "replica.fetch.wait.max.ms": "100",
-    "replica.fetch.backoff.ms": "50",
-    "replica.socket.timeout.ms": "2000",
+BRISK: dict[str, Any] = {
+    "replica_lag_time_max_ms": "1500",
+    "replica_fetch_wait_max_ms": "100",
+    "replica_fetch_backoff_ms": "50",
+    "replica_socket_timeout_ms": "2000",
 }
 
 
-def three_brokers(**changes: str) -> Story:
-    story = Story((1, 2, 3), **{key.replace(".", "_"): value for key, value in {**BRISK, **changes}.items()})
+def three_brokers() -> Story:
+    story = Story((1, 2, 3), **BRISK)
     story.controller.create("t", (1, 2, 3), min_insync_replicas="2")
     story.controller.publish()
     return story
