@@ -80,6 +80,7 @@ class Broker:
             DescribeLogDirsRequest: describing.on_describe_log_dirs,
         }
         self._first_image = True
+        self._closing = False
 
     @property
     def partitions(self) -> dict[Key, Partition]:
@@ -104,7 +105,11 @@ class Broker:
         self.channel.on_controller(controller)
 
     def close(self, then: OnDone) -> None:
-        """4.5, 4.11 The orderly end: what is on the disks afterwards is trusted by the next start."""
+        """4.5, 4.11 The orderly end: what is on the disks afterwards is trusted by the next start, so nothing more is written."""
+        self._closing = True
+        for key, partition in self.partitions.items():
+            self.fetchers.remove(key)
+            partition.stop(Error.NOT_LEADER_OR_FOLLOWER)
 
         def closed() -> None:
             self.state.env.emit(BrokerClosed(broker_epoch=self.state.broker_epoch))
@@ -156,6 +161,8 @@ class Broker:
 
     def on_image(self, image: MetadataImage) -> None:
         """3.7, 3.8, 3.14 From the last image to this one: settings, then deletions, then leaders, then followers."""
+        if self._closing:
+            return
         old, self.state.image = self.state.image, image
         if self._first_image:
             self._first_image = False

@@ -7,10 +7,12 @@ Why    a parked fetch or produce nearly always ends early; a timer of its own wo
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Protocol
 
 from replication.env import Env
+
+_FEW = 1_000
 
 
 class Expiring(Protocol):
@@ -27,13 +29,22 @@ class Deadlines:
         self._heap: list[tuple[int, int, Expiring]] = []
         self._count = 0
         self._armed_for: int | None = None
+        self._most = _FEW
 
     def add(self, delay_ns: int, item: Expiring) -> None:
         deadline = self._env.monotonic_ns() + delay_ns
         self._count += 1
         heappush(self._heap, (deadline, self._count, item))
+        if len(self._heap) > self._most:
+            self._forget_done()
         if self._armed_for is None or deadline < self._armed_for:
             self._arm(deadline, delay_ns)
+
+    def _forget_done(self) -> None:
+        """Those that ended early go before their time once they are the larger half: a long timeout must not hoard them."""
+        self._heap = [entry for entry in self._heap if not entry[2].done]
+        heapify(self._heap)
+        self._most = max(_FEW, 2 * len(self._heap))
 
     def _arm(self, deadline: int, delay_ns: int) -> None:
         self._armed_for = deadline

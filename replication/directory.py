@@ -35,6 +35,11 @@ class LogDirectory:
         self.recovery_points: files.PartitionOffsets = {}
         """As in the checkpoint file: what a restart would trust."""
         self._on_failure = on_failure
+        self._instead: list[OnDone] = []
+
+    def when_failed(self, call: OnDone) -> None:
+        """For whoever waits for this directory among others: a failure ends the wait, too."""
+        self._instead.append(call)
 
     # -- the disk, with its errors taken care of ------------------------------------------------------------------------
 
@@ -90,6 +95,8 @@ class LogDirectory:
         if error is not None and self.failed is None:
             self.failed = error
             self._on_failure(self, error)
+            for call in self._instead:
+                call()
         return error is None
 
     # -- opening --------------------------------------------------------------------------------------------------------

@@ -42,7 +42,6 @@ class LeaderRole:
         if new_tenure:
             leader.leso = self.log.leo
         self._commit(state.isr, "metadata")
-        leader.recovery_state = state.leader_recovery_state
         self.know_replicas(forget=new_tenure)
 
     def know_replicas(self, forget: bool) -> None:
@@ -62,6 +61,10 @@ class LeaderRole:
     def read_settings(self) -> None:
         """5.30"""
         self.min_isr = self.broker.rules.effective_min_isr(self.log.settings.min_insync_replicas, len(self.standing.replicas))
+
+    def resign(self) -> None:
+        """5.11 The office ends: nobody waits for the answer to a pending change any more."""
+        self.state.pending = None
 
     # -- followers ------------------------------------------------------------------------------------------------------
 
@@ -166,7 +169,6 @@ class LeaderRole:
         verdict = self.broker.rules.judge_alter_answer(answer, standing.leader_epoch, standing.partition_epoch)
         if verdict is AfterAlter.COMMIT:
             standing.partition_epoch = answer.partition_epoch
-            self.state.recovery_state = RecoveryState(answer.leader_recovery_state)
             self._commit(answer.isr, "controller accepted")
             self.advance_hw()
         else:
@@ -177,7 +179,7 @@ class LeaderRole:
         leader = self.state
         was, leader.isr, leader.pending = leader.isr, isr, None
         leader.maximal_isr = self.broker.rules.maximal_isr(isr, None)
-        if was != isr:
+        if was and was != isr:  # a leader that takes office has seen no ISR before
             self.broker.env.emit(IsrChanged(**self.standing.where(), was=was, now=isr, because=because))
 
     def _tell_refusal(self, error: Error, proposed: tuple[int, ...]) -> None:

@@ -30,7 +30,7 @@ POINT_TO_ANOTHER_LEADER = frozenset(
 """7.11 Errors that say: what you know is old. UNKNOWN_LEADER_EPOCH is none of them: there it is the broker that lags."""
 
 
-class KnownLeader(msgspec.Struct, frozen=True):
+class KnownLeader(msgspec.Struct, frozen=True, gc=False):
     """One partition's leader, as last heard."""
 
     topic_id: bytes

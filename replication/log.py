@@ -256,6 +256,7 @@ class Log:
         """5.12, 3.16 This broker no longer hosts the partition."""
         for segment in self.segments:
             self._delete(segment)
+        self.segments = []  # a flush timer that is still to come finds nothing
         for name in (files.EPOCH_CHECKPOINT, files.PARTITION_METADATA):
             self.directory.delete(f"{self.path}/{name}")
 

@@ -123,6 +123,8 @@ class Partition:
         self.wake_all()
 
     def _stop_leading(self, error: Error) -> None:
+        if self.leader is not None:
+            self.leader.resign()
         self.leader = None
         self.broker.taking_office.discard(self.key)
         self.waiting_for_hw.fail(error)

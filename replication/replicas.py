@@ -8,7 +8,8 @@ Keeps  a log belongs to a topic id: a directory of another topic by the same nam
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from replication import files
 from replication.broker_state import BrokerState
@@ -39,24 +40,14 @@ class Replicas:
             directory.open(self.cluster_id, self.broker.node_id, self.broker.env.random)
         epochs = [self._marker(directory) for directory in self.directories]
         clean_epoch = epochs[0] if len(set(epochs)) == 1 and all(d.failed is None for d in self.directories) else None
-        marked = [directory for directory, epoch in zip(self.directories, epochs, strict=True) if epoch is not None]
-        open_deletes = len(marked)
 
         def opened() -> None:
             for directory, epoch in zip(self.directories, epochs, strict=True):
                 self._load_all(directory, epoch is not None, settings)
             then(NO_EPOCH if clean_epoch is None else clean_epoch)
 
-        def deleted() -> None:
-            nonlocal open_deletes
-            open_deletes -= 1
-            if not open_deletes:
-                opened()
-
-        for directory in marked:
-            directory.delete(files.CLEAN_SHUTDOWN, deleted)
-        if not marked:
-            opened()
+        marked = [directory for directory, epoch in zip(self.directories, epochs, strict=True) if epoch is not None]
+        _for_each(marked, lambda directory, done: directory.delete(files.CLEAN_SHUTDOWN, done), opened)
 
     def _marker(self, directory: LogDirectory) -> int | None:
         data = directory.read(files.CLEAN_SHUTDOWN) if files.CLEAN_SHUTDOWN in directory.paths() else None
@@ -153,7 +144,7 @@ class Replicas:
 
     def close(self, then: OnDone) -> None:
         """4.5, 4.11 Flush, checkpoint, and mark as clean, in this order and each durable before the next."""
-        steps: list[Callable[[LogDirectory, OnDone], None]] = [
+        steps: list[Step] = [
             _flush,
             LogDirectory.checkpoint_hw,
             LogDirectory.checkpoint_recovery_points,
@@ -162,17 +153,7 @@ class Replicas:
                 files.CLEAN_SHUTDOWN, files.clean_shutdown_text(self.broker.broker_epoch), done
             ),
         ]
-        usable = [directory for directory in self.directories if directory.failed is None]
-        open_directories = len(usable)
-
-        def closed() -> None:
-            nonlocal open_directories
-            open_directories -= 1
-            if not open_directories:
-                then()
-
-        for directory in usable:
-            _one_after_another(directory, steps, closed)
+        _for_each(self.directories, lambda directory, done: _one_after_another(directory, steps, done), then)
 
     # -- failure --------------------------------------------------------------------------------------------------------
 
@@ -183,6 +164,28 @@ class Replicas:
         self._on_directory_failed(directory)
         if all(each.failed is not None for each in self.directories):
             self.broker.env.halt("every log directory has failed")
+
+
+Step = Callable[[LogDirectory, OnDone], None]
+
+
+def _for_each(directories: Sequence[LogDirectory], step: Step, then: OnDone) -> None:
+    """Do one thing in all directories at once; `then` comes when each has done it or failed."""
+    waiting = {id(directory) for directory in directories if directory.failed is None}
+
+    def finished(directory: LogDirectory) -> None:
+        if id(directory) in waiting:
+            waiting.discard(id(directory))
+            if not waiting:
+                then()
+
+    if not waiting:
+        then()
+    for directory in directories:
+        done = partial(finished, directory)
+        directory.when_failed(done)
+        if directory.failed is None:
+            step(directory, done)
 
 
 def _flush(directory: LogDirectory, done: OnDone) -> None:
@@ -201,7 +204,7 @@ def _flush(directory: LogDirectory, done: OnDone) -> None:
         done()
 
 
-def _one_after_another(directory: LogDirectory, steps: list[Callable[[LogDirectory, OnDone], None]], then: OnDone) -> None:
+def _one_after_another(directory: LogDirectory, steps: list[Step], then: OnDone) -> None:
     if not steps:
         then()
         return

@@ -11,7 +11,6 @@ from typing import Any, Literal
 import msgspec
 
 from replication.identity import NO_EPOCH
-from replication.image import RecoveryState
 
 Epochs = tuple[tuple[int, int], ...]
 """A leader epoch cache: (leader epoch, its first offset), both strictly increasing (5.2)."""
@@ -70,7 +69,6 @@ class Leadership(msgspec.Struct, kw_only=True):
     """Leader epoch start offset: the LEO at the moment this leader took up its epoch (1.9)."""
     followers: dict[int, Follower]
     pending: PendingChange | None = None
-    recovery_state: RecoveryState = RecoveryState.RECOVERED
 
 
 class Following(msgspec.Struct, frozen=True):
