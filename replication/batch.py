@@ -167,7 +167,7 @@ def decode(data: bytes, header: Header, position: int = 0) -> Iterator[Record]:
         length, at = _varint(data, at)
         if length < 0 or at + length > end:
             raise ValueError("a record reaches beyond its batch")
-        yield _decoded(data, at, header, append_time)
+        yield _decoded(data[at : at + length], header, append_time)
         at += length
     if at != end:
         raise ValueError("bytes are left behind the last record of a batch")
@@ -182,17 +182,19 @@ def _record(record: Record, offset_delta: int, timestamp_delta: int) -> bytes:
     return _zigzag(len(body)) + body
 
 
-def _decoded(data: bytes, at: int, header: Header, append_time: int | None) -> Record:
-    timestamp_delta, at = _varint(data, at + 1)  # behind the record's own attributes, which are unused
-    offset_delta, at = _varint(data, at)
-    key, at = _taken(data, at)
-    value, at = _taken(data, at)
-    count, at = _varint(data, at)
+def _decoded(body: bytes, header: Header, append_time: int | None) -> Record:
+    timestamp_delta, at = _varint(body, 1)  # behind the record's own attributes, which are unused
+    offset_delta, at = _varint(body, at)
+    key, at = _taken(body, at)
+    value, at = _taken(body, at)
+    count, at = _varint(body, at)
     pairs = []
     for _ in range(count):
-        name, at = _taken(data, at)
-        content, at = _taken(data, at)
+        name, at = _taken(body, at)
+        content, at = _taken(body, at)
         pairs.append(((name or b"").decode(), content))
+    if at != len(body):
+        raise ValueError("bytes are left inside a record")
     timestamp = header.base_timestamp + timestamp_delta if append_time is None else append_time
     return Record(value, key, timestamp, tuple(pairs), header.base_offset + offset_delta, header.partition_leader_epoch)
 
@@ -205,6 +207,8 @@ def _taken(data: bytes, at: int) -> tuple[bytes | None, int]:
     length, at = _varint(data, at)
     if length < 0:
         return None, at
+    if at + length > len(data):
+        raise ValueError("a field reaches beyond its record")
     return data[at : at + length], at + length
 
 

@@ -21,6 +21,7 @@ from replication.errors import Error
 from replication.events import BrokerClosed
 from replication.fetcher import Fetchers
 from replication.fetches import Fetches
+from replication.holding import Holding
 from replication.identity import Key
 from replication.image import MetadataImage, PartitionState, TopicImage
 from replication.isr_changes import IsrChanges
@@ -48,6 +49,7 @@ from replication.producer_ids import ProducerIds
 from replication.produces import Produces
 from replication.replicas import Replicas
 from replication.rules import Rules
+from replication.rules.isr import HwTrigger
 from replication.rules.leadership import MetadataVerdict
 from replication.settings import TopicSettings, broker_settings, topic_settings
 
@@ -58,7 +60,8 @@ class Broker:
     def __init__(self, node_id: int, env: Env, rules: Rules, cluster_id: str, properties: Mapping[str, str]) -> None:
         self.properties = dict(properties)
         self.state = BrokerState(node_id, env, rules, broker_settings(properties))
-        self.state.redispatch = self.on_request
+        self.holding = Holding(self._dispatch)
+        self.state.release = lambda: self.holding.release(self.state.taking_office)
         self.replicas = Replicas(self.state, cluster_id, self._on_directory_failed)
         self.channel = ControllerChannel(self.state)
         self.isr_changes = IsrChanges(self.state, self.channel)
@@ -79,6 +82,8 @@ class Broker:
             DescribeConfigsRequest: describing.on_describe_configs,
             DescribeLogDirsRequest: describing.on_describe_log_dirs,
         }
+        self._open = False
+        self._early_image: MetadataImage | None = None
         self._first_image = True
         self._closing = False
 
@@ -90,7 +95,18 @@ class Broker:
 
     def start(self, then: Callable[[int], None]) -> None:
         """Open the logs. `then` gets the broker epoch of a clean stop before, or -1 (4.4)."""
-        self.replicas.open(self._settings, then)
+
+        def opened(previous_epoch: int) -> None:
+            self._open = True
+            self._start_timers()
+            then(previous_epoch)
+            if self._early_image is not None:
+                self.on_image(self._early_image)
+
+        self.replicas.open(self._settings, opened)
+
+    def _start_timers(self) -> None:
+        """Section 18"""
         settings = self.state.settings
         self._every(settings.replica_lag_time_max_ms // 2, self._on_lag_tick)
         self._every(settings.replica_high_watermark_checkpoint_interval_ms, self.replicas.checkpoint_hw)
@@ -133,20 +149,20 @@ class Broker:
     # -- requests -------------------------------------------------------------------------------------------------------
 
     def on_request(self, request: Request) -> None:
-        message = request.message
-        handler = self._handlers.get(type(message))
+        """5.41, 6.7 A request that touches a partition whose leader is taking office waits, and so do those behind it."""
+        if self.state.taking_office or self.holding:
+            keys = frozenset(_addressed(request.message, self.state.image.ids))
+            if self.holding.must_hold(keys, self.state.taking_office):
+                self.holding.hold(request, keys)
+                return
+        self._dispatch(request)
+
+    def _dispatch(self, request: Request) -> None:
+        handler = self._handlers.get(type(request.message))
         if handler is None:
             self._forward(request)
-        elif not self.state.taking_office or not self._hold(request):
+        else:
             handler(request)
-
-    def _hold(self, request: Request) -> bool:
-        """5.41 A request that touches a partition whose leader is taking office waits until that is durable."""
-        for key in _addressed(request.message, self.state.image.ids):
-            if key in self.state.taking_office:
-                self.partitions[key].held.append(request)
-                return True
-        return False
 
     def _forward(self, request: Request) -> None:
         """3.19 Only the active controller can do this; without one in time nobody knows what became of it."""
@@ -161,23 +177,35 @@ class Broker:
 
     def on_image(self, image: MetadataImage) -> None:
         """3.7, 3.8, 3.14 From the last image to this one: settings, then deletions, then leaders, then followers."""
-        if self._closing:
+        if self._closing or not self._open:
+            self._early_image = image
             return
         old, self.state.image = self.state.image, image
         if self._first_image:
             self._first_image = False
             self.replicas.remove_strays(self._is_assigned)
-        if image.configs is not old.configs:
+        settings_first = self.state.rules.settings_come_first()
+        if settings_first:
+            self._read_settings(old)
+        if image.topics is not old.topics:
+            self._apply_topics(old, image)
+        if not settings_first:
+            self._read_settings(old)
+        if image.brokers is not old.brokers or image.configs is not old.configs:
+            self._look_around()
+
+    def _read_settings(self, old: MetadataImage) -> None:
+        if self.state.image.configs is not old.configs:
             for partition in self.partitions.values():
                 partition.read_settings(self._settings(partition.standing.topic))
+
+    def _apply_topics(self, old: MetadataImage, image: MetadataImage) -> None:
         changed = list(self._changed(old, image))
         self._delete_gone(image)
         for leads in (True, False):
             for topic, index, state in changed:
                 if (state.leader == self.state.node_id) is leads:
                     self._apply(topic, index, state)
-        if image.brokers is not old.brokers:
-            self._on_brokers_changed()
 
     def _changed(self, old: MetadataImage, image: MetadataImage) -> Iterator[tuple[TopicImage, int, PartitionState]]:
         """Partitions assigned to this broker that are not the same object as before."""
@@ -209,7 +237,8 @@ class Broker:
         if partition is None:
             log = self.replicas.log_for(key, topic.name, state, self._settings(topic.name))
             if log is None:
-                return  # 10.3: its directory is offline
+                self.state.offline.add(key)  # 10.3
+                return
             partition = self.partitions[key] = Partition(key, self.state, log, self.isr_changes.propose)
         followed = partition.follower
         if partition.offline or partition.apply(state) is not MetadataVerdict.APPLY:
@@ -217,13 +246,11 @@ class Broker:
         if partition.follower is None or partition.follower is not followed:
             self.fetchers.place(partition)
 
-    def _on_brokers_changed(self) -> None:
-        """5.11, 5.27 A leader's broker may have appeared; eligibility may have changed what the HW waits for."""
+    def _look_around(self) -> None:
+        """5.11, 5.27 A leader's broker may have appeared; eligibility or min ISR may have changed what the HW waits for."""
         for partition in self.partitions.values():
-            if partition.leader is not None:
-                if not partition.taking_office:
-                    partition.leader.advance_hw()
-            elif partition.follower is not None and self.fetchers.of(partition.key) is None:
+            partition.look_at_hw(HwTrigger.IMAGE)
+            if partition.follower is not None and self.fetchers.of(partition.key) is None:
                 self.fetchers.place(partition)
 
     def _settings(self, topic: str) -> TopicSettings:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from replication.env import NANOSECONDS, Env, Request
+from replication.env import NANOSECONDS, Env
 from replication.errors import Error
 from replication.identity import NO_EPOCH, Key
 from replication.image import MetadataImage
@@ -32,8 +32,10 @@ class BrokerState:
         self.lag_max_ns = settings.replica_lag_time_max_ms * NANOSECONDS
         self.taking_office: set[Key] = set()
         """5.41 Partitions whose new leader epoch is not yet durable: nothing is answered for them, requests are held."""
-        self.redispatch: Callable[[Request], None] = lambda request: None
-        """Look at a request again, as if it had just arrived."""
+        self.offline: set[Key] = set()
+        """10.3 Replicas of this broker whose log lies, as far as it knows, in a directory that is offline."""
+        self.release: Callable[[], None] = lambda: None
+        """Let go requests that waited for an office to be taken."""
         self._lag_by_wall = settings.tidemark_lag_clock == "wall"
 
     def lag_now(self) -> int:
@@ -42,6 +44,8 @@ class BrokerState:
 
     def missing(self, key: Key) -> Error:
         """6.12, 3.16 Why there is no such replica here."""
+        if key in self.offline:
+            return Error.KAFKA_STORAGE_ERROR
         topic_id, index = key
         topic = self.image.topics.get(topic_id)
         if topic is None:

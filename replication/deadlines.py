@@ -59,5 +59,11 @@ class Deadlines:
             item = heappop(heap)[2]
             if not item.done:
                 item.expire()
-        if heap and self._armed_for is None:
-            self._arm(heap[0][0], heap[0][0] - now)
+        if heap:
+            self._arm_for_first(now)
+
+    def _arm_for_first(self, now: int) -> None:
+        """`expire` may have armed the timer for a later one."""
+        first = self._heap[0][0]
+        if self._armed_for is None or first < self._armed_for:
+            self._arm(first, first - now)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 OnDone = Callable[[], None]
 
+_METADATA_LOG = "__cluster_metadata-0"  # lies in the first log directory, and is not a partition's
+
 
 def nobody() -> None:
     """For writes that nobody waits for."""
@@ -34,6 +36,8 @@ class LogDirectory:
         self.logs: dict[Key, Log] = {}
         self.recovery_points: files.PartitionOffsets = {}
         """As in the checkpoint file: what a restart would trust."""
+        self.checkpointed: set[tuple[str, int]] = set()
+        """Names that a checkpoint file may have an entry for, also when their logs are gone."""
         self._on_failure = on_failure
         self._instead: list[OnDone] = []
 
@@ -114,14 +118,16 @@ class LogDirectory:
     def read_checkpoint(self, name: str) -> files.PartitionOffsets:
         """A checkpoint's entries; a missing or damaged one has none, and every reader can live with that."""
         data = self.read(name) if name in self.paths() else None
-        return (files.read_offsets(data) if data is not None else None) or {}
+        offsets = (files.read_offsets(data) if data is not None else None) or {}
+        self.checkpointed.update(offsets)
+        return offsets
 
     def partition_directories(self) -> Iterator[tuple[str, list[str]]]:
         """Each partition's directory with the names of its files."""
         found: dict[str, list[str]] = {}
         for path in self.paths():
             directory, slash, name = path.partition("/")
-            if slash and files.partition_of_directory(directory):
+            if slash and directory != _METADATA_LOG and files.partition_of_directory(directory):
                 found.setdefault(directory, []).append(name)
         yield from found.items()
 
@@ -129,15 +135,19 @@ class LogDirectory:
 
     def checkpoint_hw(self, then: OnDone = nobody) -> None:
         """5.6"""
-        self.replace(files.HW_CHECKPOINT, files.offsets_text({log.name: log.hw for log in self.logs.values()}), then)
+        self._write_offsets(files.HW_CHECKPOINT, {log.name: log.hw for log in self.logs.values()}, then)
 
     def checkpoint_recovery_points(self, then: OnDone = nobody) -> None:
         """5.41"""
         points = {log.name: log.durable_end for log in self.logs.values()}
         self.recovery_points = points
-        self.replace(files.RECOVERY_CHECKPOINT, files.offsets_text(points), then)
+        self._write_offsets(files.RECOVERY_CHECKPOINT, points, then)
 
     def checkpoint_log_starts(self, then: OnDone = nobody) -> None:
         """5.49 Only what a file's name does not tell: a log that starts with its first segment needs no entry."""
         starts = {log.name: log.log_start for log in self.logs.values() if log.log_start > log.first_segment_base}
-        self.replace(files.LOG_START_CHECKPOINT, files.offsets_text(starts), then)
+        self._write_offsets(files.LOG_START_CHECKPOINT, starts, then)
+
+    def _write_offsets(self, file: str, offsets: files.PartitionOffsets, then: OnDone) -> None:
+        self.checkpointed.update(offsets)
+        self.replace(file, files.offsets_text(offsets), then)

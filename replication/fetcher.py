@@ -49,7 +49,7 @@ class Fetchers:
         self._home[partition.key] = fetcher
         fetcher.add(partition)
         partition.log.on_settled = fetcher.kick
-        fetcher.kick()
+        fetcher.kick_soon()
 
     def remove(self, key: Key) -> None:
         if fetcher := self._home.pop(key, None):
@@ -84,6 +84,7 @@ class Fetcher:
         self.places: dict[Key, Place] = {}
         self._in_flight = False
         self._resting = False
+        self._kicking = False
 
     def add(self, partition: Partition) -> None:
         self.places[partition.key] = Place(partition)
@@ -93,14 +94,29 @@ class Fetcher:
 
     # -- fetching -------------------------------------------------------------------------------------------------------
 
+    def kick_soon(self) -> None:
+        """After this event: partitions that come together are asked for together."""
+        if not self._kicking:
+            self._kicking = True
+            self.broker.env.after(0, self._kick_now)
+
+    def _kick_now(self) -> None:
+        self._kicking = False
+        self.kick()
+
     def kick(self) -> None:
-        """Send the next fetch, if none is under way and any partition is ready for it."""
+        """Send the next fetch, if none is under way and every partition is ready for it (5.41: synced before the next fetch).
+
+        One that is not holds up the others, as a synchronous write would; left out, it would miss a whole fetch wait.
+        """
         if self._in_flight or self._resting:
             return
         asked: dict[Key, FetchPartition] = {}
         for key, place in self.places.items():
             role = place.partition.follower
-            if not place.resting and role is not None and role.log.settled:
+            if not place.resting and role is not None:
+                if not role.log.settled:
+                    return
                 asked[key] = role.request()
         if not asked:
             return
@@ -124,15 +140,15 @@ class Fetcher:
             return
         for response in answer.responses:
             key = response.topic_id, response.partition_index
-            place, fetched = self.places.get(key), asked.get(key)
-            if place is not None and fetched is not None and place.partition.follower is not None:
+            partition, fetched = self.broker.partitions.get(key), asked.get(key)
+            if partition is not None and fetched is not None and partition.follower is not None:
                 asked_then = FetchAsked(self.leader, fetched.current_leader_epoch, fetched.fetch_offset)
-                self._then(place, place.partition.follower.on_fetched(asked_then, response))
+                self._then(self.places.get(key), partition.follower.on_fetched(asked_then, response))
         self.kick()
 
-    def _then(self, place: Place, action: AfterError | None) -> None:
+    def _then(self, place: Place | None, action: AfterError | None) -> None:
         """5.23"""
-        if action is None or action is AfterError.IGNORE:
+        if place is None or action is None or action is AfterError.IGNORE:
             return
         place.resting = True
         if action is AfterError.BACK_OFF:

@@ -49,10 +49,9 @@ class Fetches:
             return
         looks = self.looks(fetch)
         if fetch.replica_id != CONSUMER:
-            self._remember(fetch, looks)
+            self.remember(fetch, looks)
         if self.must_park(fetch, looks):
-            partitions = tuple(look.partition for look in looks if isinstance(look, Readable))
-            self.deadlines.add(fetch.max_wait_ms * NANOSECONDS, ParkedFetch(self, request, partitions))
+            self.deadlines.add(fetch.max_wait_ms * NANOSECONDS, ParkedFetch(self, request, looks))
         else:
             self.answer(request, looks)
 
@@ -64,7 +63,7 @@ class Fetches:
             key = asked.topic_id, asked.partition
             partition = broker.partitions.get(key)
             if partition is None:
-                looks.append(FetchedPartition(*key, error_code=broker.missing(key)))
+                looks.append(FetchedPartition(*key, error_code=broker.missing(key), current_leader=broker.current_leader(key)))
             elif trouble := partition.refuse_fetch(fetch.replica_id, fetch.replica_epoch, asked):
                 looks.append(trouble)
             else:
@@ -73,12 +72,14 @@ class Fetches:
                 looks.append(Readable(asked, partition, log.hw, log.log_start, end))
         return looks
 
-    def _remember(self, fetch: FetchRequest, looks: Looks) -> None:
-        """5.16 to 5.18 A refused or diverging fetch teaches nothing (B09); the bounds in `looks` are those of before it
-        counted."""
-        for look in looks:
-            if isinstance(look, Readable) and look.partition.leader is not None:
-                look.partition.leader.remember(fetch.replica_id, fetch.replica_epoch, look.asked)
+    def remember(self, fetch: FetchRequest, looks: Looks) -> None:
+        """5.16 to 5.18 What a fetch tells its leaders; the bounds in `looks` are those of before it counted."""
+        counts = self.broker.rules.counts
+        for asked, look in zip(fetch.partitions, looks, strict=True):
+            if counts(refused=not isinstance(look, Readable)):
+                partition = self.broker.partitions.get((asked.topic_id, asked.partition))
+                if partition is not None and partition.leader is not None:
+                    partition.leader.remember(fetch.replica_id, fetch.replica_epoch, asked)
 
     def must_park(self, fetch: FetchRequest, looks: Looks) -> bool:
         """5.40"""
@@ -114,27 +115,36 @@ class Fetches:
 class ParkedFetch:
     """A fetch that waits for something to read."""
 
-    def __init__(self, fetches: Fetches, request: Request, partitions: tuple[Partition, ...]) -> None:
-        self.fetches, self.request, self.partitions = fetches, request, partitions
+    def __init__(self, fetches: Fetches, request: Request, looks: Looks) -> None:
+        self.fetches, self.request, self.at_arrival = fetches, request, looks
+        self.fetch: FetchRequest = request.message
         self.done = False
-        for partition in partitions:
+        self._overdue = False
+        self._partitions = tuple(look.partition for look in looks if isinstance(look, Readable))
+        for partition in self._partitions:
             self._waiters(partition).add(self)
 
     def recheck(self) -> None:
-        """Something moved: answer if that makes it ready."""
-        looks = self.fetches.looks(self.request.message)
-        if not self.done and not self.fetches.must_park(self.request.message, looks):
+        """Something moved: answer if that makes it ready. Nothing is answered for a leader that is taking office (5.41)."""
+        if self.done or any(partition.taking_office for partition in self._partitions):
+            return
+        looks = self.fetches.looks(self.fetch)
+        if self._overdue or not self.fetches.must_park(self.fetch, looks):
             self._complete(looks)
 
     def expire(self) -> None:
-        self._complete(self.fetches.looks(self.request.message))
+        self._overdue = True
+        self.recheck()
 
     def _complete(self, looks: Looks) -> None:
-        """5.40 With what is true now: epoch, bounds and records are those of this moment."""
+        """5.40 With what is true now."""
         self.done = True
-        for partition in self.partitions:
+        for partition in self._partitions:
             self._waiters(partition).remove(self)
-        self.fetches.answer(self.request, looks)
+        rules = self.fetches.broker.rules
+        if rules.counts_again_at_completion():
+            self.fetches.remember(self.fetch, looks)
+        self.fetches.answer(self.request, rules.bounds_of_completion(self.at_arrival, looks))
 
     def _waiters(self, partition: Partition) -> FetchWaiters:
-        return partition.consumer_fetches if self.request.message.replica_id == CONSUMER else partition.replica_fetches
+        return partition.consumer_fetches if self.fetch.replica_id == CONSUMER else partition.replica_fetches

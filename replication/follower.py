@@ -29,6 +29,7 @@ class FollowerRole:
     def __init__(self, standing: Standing, broker: BrokerState, log: Log, following: Following) -> None:
         self.standing, self.broker, self.log, self.following = standing, broker, log, following
         self.failed = False
+        log.tracks_producers = broker.rules.follower_tracks_producers()
 
     def prepare(self) -> None:
         """5.11 Before the first fetch in an epoch."""

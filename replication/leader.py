@@ -18,7 +18,7 @@ from replication.events import AlterPartitionRefused, HighWatermarkHeldBack, Isr
 from replication.image import PartitionState, RecoveryState
 from replication.log import Log
 from replication.messages import AlteredPartition, AlterPartitionItem, FetchPartition
-from replication.rules.isr import AfterAlter
+from replication.rules.isr import AfterAlter, HwTrigger
 from replication.state import Follower, Leadership, PendingChange, Standing
 
 Propose = Callable[["LeaderRole", AlterPartitionItem, PendingChange], bool]
@@ -82,7 +82,7 @@ class LeaderRole:
         if replica_id not in self.state.isr:
             self._maybe_expand(follower)
         if moved:
-            self.advance_hw()
+            self.advance_hw(HwTrigger.FOLLOWER_MOVED)
 
     def low_watermark(self) -> int:
         """5.43"""
@@ -92,34 +92,33 @@ class LeaderRole:
 
     # -- the high watermark ---------------------------------------------------------------------------------------------
 
-    def advance_hw(self) -> None:
+    def advance_hw(self, trigger: HwTrigger) -> None:
         """5.28 As far as everyone who counts has come."""
-        leader, broker, log = self.state, self.broker, self.log
-        rules = broker.rules
-        if not rules.may_advance_hw(leader, self.min_isr):
+        leader, rules, log = self.state, self.broker.rules, self.log
+        if not rules.rechecks_hw(trigger) or not rules.may_advance_hw(leader, self.min_isr):
             return
-        candidate, now, brokers = log.counted_end, broker.lag_now(), broker.image.brokers
-        for follower in leader.followers.values():
-            if follower.leo < candidate and rules.counts_for_hw(leader, follower, log.leo, now, broker.lag_max_ns, brokers):
-                candidate = follower.leo
-        hw = rules.leader_hw(log.hw, candidate)
+        counting = [follower.leo for follower in self._counting()]
+        hw = rules.leader_hw(log.hw, rules.hw_candidate(log.counted_end, counting, self.min_isr))
         if hw != log.hw:
             log.hw = hw
             self._advanced()
 
+    def _counting(self) -> list[Follower]:
+        broker, leader, leo = self.broker, self.state, self.log.leo
+        counts, now, brokers = broker.rules.counts_for_hw, broker.lag_now(), broker.image.brokers
+        return [f for f in leader.followers.values() if counts(leader, f, leo, now, broker.lag_max_ns, brokers)]
+
     def on_lag_tick(self) -> None:
         """5.32, then 5.28; and who keeps readers waiting."""
         self._maybe_shrink()
-        self.advance_hw()
-        log, leader, broker = self.log, self.state, self.broker
+        if self.broker.rules.may_join_between_fetches():
+            for follower in self.state.followers.values():
+                self._maybe_expand(follower)
+        self.advance_hw(HwTrigger.LAG_TICK)
+        log = self.log
         if log.hw < log.leo:
-            now, brokers = broker.lag_now(), broker.image.brokers
-            holding = tuple(
-                f.broker_id
-                for f in leader.followers.values()
-                if f.leo < log.leo and broker.rules.counts_for_hw(leader, f, log.leo, now, broker.lag_max_ns, brokers)
-            )
-            broker.env.emit(HighWatermarkHeldBack(**self.standing.where(), hw=log.hw, leo=log.leo, by=holding))
+            holding = tuple(follower.broker_id for follower in self._counting() if follower.leo < log.leo)
+            self.broker.env.emit(HighWatermarkHeldBack(**self.standing.where(), hw=log.hw, leo=log.leo, by=holding))
 
     # -- ISR changes ----------------------------------------------------------------------------------------------------
 
@@ -154,12 +153,13 @@ class LeaderRole:
             members,
             int(RecoveryState.RECOVERED),
         )
+        leader.pending = pending
+        leader.maximal_isr = broker.rules.maximal_isr(leader.isr, pending)
         if self._propose(self, item, pending):
-            leader.pending = pending
-            leader.maximal_isr = broker.rules.maximal_isr(leader.isr, pending)
-            broker.env.emit(IsrChangeProposed(**self.standing.where(), kind=kind, isr=leader.isr, proposed=new_isr))
+            broker.env.emit(IsrChangeProposed(**standing.where(), kind=kind, isr=leader.isr, proposed=new_isr))
         else:
-            self._tell_refusal(Error.OPERATION_NOT_ATTEMPTED, new_isr)
+            never_sent = AlteredPartition(standing.topic_id, standing.partition, Error.OPERATION_NOT_ATTEMPTED)
+            self.on_altered(pending, never_sent)
 
     def on_altered(self, pending: PendingChange, answer: AlteredPartition) -> bool:
         """5.37 The controller's answer to one proposal. False: it must be sent again."""
@@ -170,9 +170,11 @@ class LeaderRole:
         if verdict is AfterAlter.COMMIT:
             standing.partition_epoch = answer.partition_epoch
             self._commit(answer.isr, "controller accepted")
-            self.advance_hw()
+            self.advance_hw(HwTrigger.ISR_COMMITTED)
         else:
             self._tell_refusal(answer.error_code, pending.new_isr)
+        if verdict is AfterAlter.REVERT:
+            self._commit(self.state.isr, "controller accepted")
         return verdict is not AfterAlter.RESEND
 
     def _commit(self, isr: tuple[int, ...], because: Literal["controller accepted", "metadata"]) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import msgspec
 
 from replication import files
-from replication.batch import crc_is_right, header_at, is_well_formed
+from replication.batch import Header, crc_is_right, header_at, is_well_formed
 from replication.log import Log
 from replication.segment import Segment
 
@@ -31,20 +31,24 @@ class Checkpoints(msgspec.Struct, frozen=True, kw_only=True):
 def load(log: Log, names: Sequence[str], known: Checkpoints) -> int:
     """Fill an empty `Log` from the files in its directory. Returns how many bytes had to be dropped."""
     log.epochs = _read_epochs(log, names)
+    on_disk = log.epochs
     bases = sorted(int(name.removesuffix(".log")) for name in names if name.endswith(".log"))
     dropped = 0
     for number, base in enumerate(bases):
-        follows = number == 0 or base == log.segments[-1].end_offset
-        lost = _load_segment(log, base, known) if follows else -1
-        dropped += max(lost, 0)
+        if number and base != log.leo:
+            dropped += _drop(log, bases[number:])  # a gap
+            break
+        lost = _load_segment(log, base, known)
         if lost:
-            dropped += _drop(log, bases[number + (1 if follows else 0) :])
+            dropped += lost + _drop(log, bases[number + 1 :])
             break
     _settle_bounds(log, known)
+    if log.epochs != on_disk or files.EPOCH_CHECKPOINT not in names:
+        log.directory.replace(f"{log.path}/{files.EPOCH_CHECKPOINT}", files.epochs_text(log.epochs))
     for segment in log.segments[:-1]:
         segment.seal()
     for segment in log.segments:
-        _mend_indexes(log, segment)
+        _mend_indexes(log, segment, names)
     return dropped
 
 
@@ -54,20 +58,31 @@ def _load_segment(log: Log, base: int, known: Checkpoints) -> int:
     data = log.directory.read(segment.log_path) or b""
     position = 0
     while header := header_at(data, position):
-        end = header.end_offset
         if header.base_offset != segment.end_offset or not is_well_formed(header):
             break
-        if log.rules.must_check(known.clean, end, known.recovery_point) and not crc_is_right(data, header, position):
+        if log.rules.must_check(known.clean, header.end_offset, known.recovery_point) and not crc_is_right(
+            data, header, position
+        ):
             break
-        segment.add(header.base_offset, end, header.size, header.max_timestamp, log.settings.index_interval_bytes)
-        if log.rules.assigns_at_load(log.epochs, header.partition_leader_epoch):
-            log.epochs = log.rules.epochs_with(log.epochs, header.partition_leader_epoch, header.base_offset)
+        _take_up(log, segment, header, known)
         position += header.size
     segment.synced_size = segment.size if known.clean else -1
     log.segments.append(segment)
+    log.leo = segment.end_offset
     if position < len(data):
-        log.directory.truncate(segment.log_path, position)
+        log.shorten(segment)
     return len(data) - position
+
+
+def _take_up(log: Log, segment: Segment, header: Header, known: Checkpoints) -> None:
+    """5.42, 6.11 What one batch tells about the log."""
+    base, end = header.base_offset, header.end_offset
+    segment.add(base, end, header.size, header.max_timestamp, log.settings.index_interval_bytes)
+    if log.rules.assigns_at_load(log.epochs, header.partition_leader_epoch):
+        log.epochs = log.rules.epochs_with(log.epochs, header.partition_leader_epoch, base)
+    if header.producer_id >= 0 and end > (known.log_start or 0):
+        entry = log.producers.get(header.producer_id)
+        log.producers[header.producer_id] = log.rules.producer_after(entry, header, base)
 
 
 def _drop(log: Log, bases: Sequence[int]) -> int:
@@ -76,13 +91,12 @@ def _drop(log: Log, bases: Sequence[int]) -> int:
     for base in bases:
         segment = Segment(log.path, base)
         size += len(log.directory.read(segment.log_path) or b"")
-        for path in (segment.log_path, segment.index_path, segment.time_index_path):
-            log.directory.delete(path)
+        log.delete(segment)
     return size
 
 
 def _settle_bounds(log: Log, known: Checkpoints) -> None:
-    """5.5, 5.6 Start, end, epochs, producers and HW as far as the surviving batches carry them."""
+    """5.5, 5.6 Start, end, epochs and HW as far as the surviving batches carry them."""
     if not log.segments:
         log.add_segment(Segment(log.path, known.log_start or 0))
     log.leo = log.counted_end = log.segments[-1].end_offset
@@ -90,19 +104,14 @@ def _settle_bounds(log: Log, known: Checkpoints) -> None:
     if log.log_start > log.leo:
         log.restart_at(log.log_start)
     log.durable_end = log.leo if known.clean else max(log.first_segment_base, min(known.recovery_point, log.leo))
-    on_disk = log.epochs
     log.epochs = log.rules.epochs_below(log.rules.epochs_from(log.epochs, log.log_start), log.leo, log.leo)
-    if log.epochs != on_disk or not on_disk:
-        log.directory.replace(f"{log.path}/{files.EPOCH_CHECKPOINT}", files.epochs_text(log.epochs))
-    log.producers = log.replayed_producers()
     log.hw = log.rules.hw_at_load(known.hw, log.log_start, log.leo)
 
 
-def _mend_indexes(log: Log, segment: Segment) -> None:
+def _mend_indexes(log: Log, segment: Segment, names: Sequence[str]) -> None:
     """An index that is not what its segment says is written anew: it was torn, or lags behind."""
     wanted = (segment.index_path, bytes(segment.index)), (segment.time_index_path, bytes(segment.time_index))
-    present = set(log.directory.paths())
-    if any(path not in present or log.directory.read(path) != content for path, content in wanted):
+    if any(path.rpartition("/")[2] not in names or log.directory.read(path) != content for path, content in wanted):
         log.rewrite_indexes(segment)
     segment.time_index_written = len(segment.time_index)
 

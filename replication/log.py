@@ -14,7 +14,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from replication import files
-from replication.batch import Header, decode, header_at
+from replication.barrier import Barrier
+from replication.batch import Header, header_at
 from replication.directory import LogDirectory, OnDone, nobody
 from replication.env import NANOSECONDS, Env
 from replication.messages import EpochEndOffset
@@ -39,7 +40,10 @@ class Log:
         self.producers: dict[int, ProducerEntry] = {}
         self.on_counted: OnDone = nobody
         self.on_settled: OnDone = nobody
-        self._unsettled = 0  # writes that must be durable before this replica says anything more
+        self.tracks_producers = True
+        self.settling = Barrier(self._on_quiet)
+        """Writes that must be durable before this replica says anything more."""
+        self._undoing = Barrier()  # cuts on their way to the disk: what is written over them must not get there first
         self._cuts = 0  # truncations so far: a sync that began before one proves nothing about what came after
         self._flushing = False
         self._flush_timer = False
@@ -62,7 +66,7 @@ class Log:
     @property
     def settled(self) -> bool:
         """Whether everything that a fetch or an office leans on is durable (5.2, 5.41)."""
-        return self._unsettled == 0 and self.counted_end == self.leo
+        return self.settling.quiet and self.counted_end == self.leo
 
     def end_offset_for(self, epoch: int) -> EpochEndOffset | None:
         return self.rules.end_offset_for(self.epochs, epoch, self.leo)
@@ -84,20 +88,22 @@ class Log:
         self.leo = end
         if not self.epochs or self.epochs[-1][0] != leader_epoch:
             self.assign_epoch(leader_epoch, base_offset)
-        if header.producer_id >= 0:
+        if header.producer_id >= 0 and self.tracks_producers:
             entry = self.producers.get(header.producer_id)
             self.producers[header.producer_id] = self.rules.producer_after(entry, header, base_offset)
         self._count_or_flush()
-        return True
+        return self.directory.failed is None
 
-    def assign_epoch(self, epoch: int, start: int, then: OnDone = nobody) -> None:
-        """5.2 Note where an epoch starts; `then` comes when that is durable."""
+    def assign_epoch(self, epoch: int, start: int) -> None:
+        """5.2 Note where an epoch starts. It is durable once the log has settled, and not before what was cut is durably gone:
+
+        else a power cut could bring the old records back under an epoch that is not theirs.
+        """
         epochs = self.rules.epochs_with(self.epochs, epoch, start)
-        if epochs == self.epochs:
-            then()
-            return
-        self.epochs = epochs
-        self._settle(files.EPOCH_CHECKPOINT, files.epochs_text(epochs), then)
+        if epochs != self.epochs:
+            self.epochs = epochs
+            durable = self.settling.begin()
+            self._undoing.then(lambda: self._write_epochs(durable))
 
     def _must_roll(self, segment: Segment, size: int, end: int, timestamp: int) -> bool:
         settings = self.settings
@@ -185,6 +191,9 @@ class Log:
         if self.counted_end < self.leo:
             self._count_or_flush()
         self.on_counted()
+        self._on_quiet()
+
+    def _on_quiet(self) -> None:
         if self.settled:
             self.on_settled()
 
@@ -198,29 +207,17 @@ class Log:
         if self.leo > self.durable_end:
             self.sync()
 
-    def _settle(self, name: str, data: bytes, then: OnDone) -> None:
-        """Replace a small file of this log, and stay unsettled until it is durable."""
-        self._unsettled += 1
-
-        def durable() -> None:
-            self._unsettled -= 1
-            then()
-            if self.settled:
-                self.on_settled()
-
-        self.directory.replace(f"{self.path}/{name}", data, durable)
-
     # -- cutting --------------------------------------------------------------------------------------------------------
 
     def truncate_to(self, cut: int) -> None:
         """5.4 Remove every batch that reaches `cut` or beyond, and everything that was derived from them."""
         leo = self.leo
-        epochs = self.rules.epochs_below(self.epochs, cut, leo)
         if cut < self.first_segment_base:
             self.restart_at(cut)
             return
         if cut < leo:
             self._cut_segments(cut)
+        epochs = self.rules.epochs_below(self.epochs, cut, self.leo)
         if epochs != self.epochs:
             self.epochs = epochs
             self._write_epochs()
@@ -232,10 +229,10 @@ class Log:
     def restart_at(self, offset: int) -> None:
         """5.23, 5.44 Forget everything and begin empty at `offset`."""
         for segment in self.segments:
-            self._delete(segment)
+            self.delete(segment)
         self.segments = []
         self.add_segment(Segment(self.path, offset))
-        self.log_start = self.leo = self.hw = offset
+        self.log_start = self.leo = self.hw = self.counted_end = offset
         self.epochs, self.producers = (), {}
         self._write_epochs()
         self._forget_durability()
@@ -255,46 +252,61 @@ class Log:
     def remove(self) -> None:
         """5.12, 3.16 This broker no longer hosts the partition."""
         for segment in self.segments:
-            self._delete(segment)
+            self.delete(segment)
         self.segments = []  # a flush timer that is still to come finds nothing
         for name in (files.EPOCH_CHECKPOINT, files.PARTITION_METADATA):
             self.directory.delete(f"{self.path}/{name}")
 
     def _cut_segments(self, cut: int) -> None:
         while len(self.segments) > 1 and self.segments[-1].base_offset >= cut:
-            self._delete(self.segments.pop())
+            self.delete(self.segments.pop())
         segment = self.segments[-1].cut(cut, self.settings.index_interval_bytes)
         self.segments[-1] = segment
-        self.directory.truncate(segment.log_path, segment.size)
+        self.shorten(segment)
         self.rewrite_indexes(segment)
         self.leo = segment.end_offset
         self._forget_durability()
+
+    def shorten(self, segment: Segment) -> None:
+        """Cut a segment's file to what the segment holds, and see to it that this stays."""
+        if self.directory.truncate(segment.log_path, segment.size):
+            self.directory.sync(segment.log_path, self._undone())
+
+    def _undone(self) -> OnDone:
+        """A cut is on its way to the disk; call what is returned when it is durable."""
+        settled, undone = self.settling.begin(), self._undoing.begin()
+
+        def durable() -> None:
+            undone()
+            settled()
+
+        return durable
 
     def _forget_durability(self) -> None:
         """What is written over a cut is new: a recovery point above it would vouch for bytes that were never synced."""
         self._cuts += 1
         self.durable_end = min(self.durable_end, self.leo)
         self.counted_end = min(self.counted_end, self.leo)
+        self.distrust_recovery_point()
+
+    def distrust_recovery_point(self) -> None:
+        """Lower the checkpoint where it is above what is durable, before anything else is said."""
         if self.directory.recovery_points.get(self.name, 0) > self.durable_end:
-            self._unsettled += 1
-            self.directory.checkpoint_recovery_points(self._recovery_point_durable)
+            self.directory.checkpoint_recovery_points(self.settling.begin())
 
-    def _recovery_point_durable(self) -> None:
-        self._unsettled -= 1
-        if self.settled:
-            self.on_settled()
-
-    def _write_epochs(self) -> None:
-        """Lazily (5.4): loading repeats the trim."""
-        self.directory.replace(f"{self.path}/{files.EPOCH_CHECKPOINT}", files.epochs_text(self.epochs))
+    def _write_epochs(self, then: OnDone = nobody) -> None:
+        """After a cut nobody waits for this (5.4): loading repeats the trim."""
+        self.directory.replace(f"{self.path}/{files.EPOCH_CHECKPOINT}", files.epochs_text(self.epochs), then)
 
     def rewrite_indexes(self, segment: Segment) -> None:
         self.directory.replace(segment.index_path, bytes(segment.index))
         self.directory.replace(segment.time_index_path, bytes(segment.time_index))
         segment.time_index_written = len(segment.time_index)
 
-    def _delete(self, segment: Segment) -> None:
-        for path in (segment.log_path, segment.index_path, segment.time_index_path):
+    def delete(self, segment: Segment) -> None:
+        """A segment that came back after a power cut could follow another one by chance: its end counts as a cut."""
+        self.directory.delete(segment.log_path, self._undone())
+        for path in (segment.index_path, segment.time_index_path):
             self.directory.delete(path)
 
     # -- reading --------------------------------------------------------------------------------------------------------
@@ -352,29 +364,3 @@ class Log:
         """The leader epoch under which `offset` was, or at the end would be, appended."""
         number = bisect_right(self.epochs, offset, key=lambda entry: entry[1]) - 1
         return self.epochs[number][0] if number >= 0 else -1
-
-    def first_at_or_after(self, timestamp: int, end: int) -> tuple[int, int] | None:
-        """7.9 (offset, timestamp) of the first record below `end` that is not older than `timestamp`."""
-        for segment in self.segments:
-            for number in range(segment.batch_before(end)):
-                if segment.timestamps[number] >= timestamp:
-                    found = self._first_in_batch(segment, number, timestamp)
-                    if found:
-                        return found
-        return None
-
-    def largest_timestamp(self, end: int) -> tuple[int, int] | None:
-        """7.9 (offset, timestamp) of the first record below `end` with the largest timestamp."""
-        largest = max(
-            (stamp for segment in self.segments for stamp in segment.timestamps[: segment.batch_before(end)]), default=-1
-        )
-        return self.first_at_or_after(largest, end) if largest >= 0 else None
-
-    def _first_in_batch(self, segment: Segment, number: int, timestamp: int) -> tuple[int, int] | None:
-        start = segment.positions[number]
-        data = self.directory.read(segment.log_path, start, segment.position_of(number + 1) - start)
-        header = header_at(data) if data else None
-        if data is None or header is None:
-            return None
-        records = decode(data, header)
-        return next(((r.offset, r.timestamp) for r in records if r.timestamp >= timestamp and r.offset >= self.log_start), None)

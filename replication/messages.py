@@ -10,8 +10,6 @@ Order  reading and writing; metadata; broker to controller; administration
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import msgspec
 
 from replication.errors import Error
@@ -442,6 +440,3 @@ class DescribeQuorumResponse(Message, frozen=True):
     high_watermark: int = -1
     current_voters: tuple[QuorumReplica, ...] = ()
     observers: tuple[QuorumReplica, ...] = ()
-
-
-Answer: TypeAlias = Message

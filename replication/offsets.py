@@ -6,6 +6,7 @@ Out    their answers, at once
 
 from __future__ import annotations
 
+from replication import timestamps
 from replication.broker_state import BrokerState
 from replication.env import Request
 from replication.errors import Error
@@ -69,7 +70,7 @@ class Offsets:
         if rules.asks_for_latest(timestamp):
             return latest if isinstance(latest, Error) else (latest, -1)
         end = rules.readable_end(from_replica, log.hw, log.leo)
-        found = log.largest_timestamp(end) if timestamp == MAX_TIMESTAMP else log.first_at_or_after(timestamp, end)
+        found = timestamps.largest(log, end) if timestamp == MAX_TIMESTAMP else timestamps.first_at_or_after(log, timestamp, end)
         if found is not None:
             return found
         return latest if isinstance(latest, Error) else (-1, -1)

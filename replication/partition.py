@@ -14,7 +14,6 @@ import msgspec
 
 from replication.batch import Header, header_at, stamped, with_append_time
 from replication.broker_state import BrokerState
-from replication.env import Request
 from replication.errors import Error
 from replication.events import LeaderChanged
 from replication.follower import FollowerRole
@@ -23,6 +22,7 @@ from replication.image import PartitionState
 from replication.leader import LeaderRole, Propose
 from replication.log import Log
 from replication.messages import CONSUMER, EpochEndOffset, FetchedPartition, FetchPartition
+from replication.rules.isr import HwTrigger
 from replication.rules.leadership import MetadataVerdict
 from replication.rules.produce import Verdict
 from replication.settings import TopicSettings
@@ -36,6 +36,7 @@ class Appended(msgspec.Struct, frozen=True, gc=False):
     base_offset: int
     end_offset: int
     log_append_time_ms: int = -1
+    known_copy: bool = False
 
 
 class Partition:
@@ -46,12 +47,12 @@ class Partition:
         self.standing = Standing(key[0], log.name[0], key[1])
         self.leader: LeaderRole | None = None
         self.follower: FollowerRole | None = None
-        self.held: list[Request] = []
         self.waiting_for_hw = OffsetWaiters()
         self.waiting_for_flush = OffsetWaiters()
         self.replica_fetches = FetchWaiters()
         self.consumer_fetches = FetchWaiters()
         self._propose = propose
+        self._told: tuple[int, int] | None = None  # the leader and epoch last told of
         log.on_counted = self._on_counted
 
     @property
@@ -72,6 +73,7 @@ class Partition:
             standing.replicas = state.replicas
             if self.leader is not None:
                 self.leader.know_replicas(forget=False)
+                self.look_at_hw(HwTrigger.OFFICE)
         elif verdict is MetadataVerdict.APPLY:
             new_tenure = self.broker.rules.starts_tenure(standing.leader_epoch, state.leader_epoch)
             standing.leader_epoch = max(standing.leader_epoch, state.leader_epoch)
@@ -79,35 +81,42 @@ class Partition:
             if state.leader == self.broker.node_id:
                 self._lead(state, new_tenure)
             else:
-                self._stop_leading(Error.NOT_LEADER_OR_FOLLOWER)
+                self._stop_leading(self.broker.rules.waiting_produces_after(still_leads=False))
                 self._follow(state)
-            self._release()
+            self.broker.release()
         return verdict
 
     def _lead(self, state: PartitionState, new_tenure: bool) -> None:
         """5.7 to 5.9 The office begins when its epoch is durable (5.41); until then requests are held."""
         self.follower = None
+        self.log.tracks_producers = True
         if self.leader is None:
             self.leader = LeaderRole(self.standing, self.broker, self.log, self._propose, self._on_hw_advanced)
         self.leader.take_up(state, new_tenure)
-        entry = self.broker.rules.epoch_recorded_on_election(state.leader_epoch, self.log.leo) if new_tenure else None
-        if new_tenure:
-            self._tell_leader(state.leader, self.log.leo)
-        if entry is None:
-            if not self.taking_office:
-                self.wake_all()
-                self.leader.advance_hw()
+        if not new_tenure:
+            self._in_office()
             return
+        self._tell_leader(state.leader, self.log.leo)
+        if entry := self.broker.rules.epoch_recorded_on_election(state.leader_epoch, self.log.leo):
+            self.log.assign_epoch(*entry)
         self.broker.taking_office.add(self.key)
-        self.log.assign_epoch(*entry, lambda: self._take_office(state.leader_epoch))
+        self.log.settling.then(lambda: self._take_office(state.leader_epoch))
 
     def _take_office(self, leader_epoch: int) -> None:
-        if self.leader is None or self.standing.leader_epoch != leader_epoch:
-            return  # other metadata was faster
-        self.broker.taking_office.discard(self.key)
-        self.wake_all()
-        self.leader.advance_hw()
-        self._release()
+        if self.leader is not None and self.standing.leader_epoch == leader_epoch:  # else other metadata was faster
+            self.broker.taking_office.discard(self.key)
+            self._in_office()
+            self.broker.release()
+
+    def _in_office(self) -> None:
+        if not self.taking_office:
+            self.wake_all()
+            self.look_at_hw(HwTrigger.OFFICE)
+
+    def look_at_hw(self, trigger: HwTrigger) -> None:
+        """5.27 Nothing is acknowledged before the office is taken."""
+        if self.leader is not None and not self.taking_office:
+            self.leader.advance_hw(trigger)
 
     def _follow(self, state: PartitionState) -> None:
         """5.11, 5.12 A new leader epoch makes a new follower; without a leader there is nobody to follow."""
@@ -115,34 +124,30 @@ class Partition:
         if not state.has_leader:
             self.follower = None
         elif self.broker.rules.must_restart_fetching(following, state.leader, state.leader_epoch):
-            self.follower = FollowerRole(self.standing, self.broker, self.log, Following(state.leader, state.leader_epoch))
+            following = Following(state.leader, state.leader_epoch)
+            self.follower = FollowerRole(self.standing, self.broker, self.log, following)
             self.follower.prepare()
         else:
             return
         self._tell_leader(state.leader, None)
         self.wake_all()
 
-    def _stop_leading(self, error: Error) -> None:
+    def _stop_leading(self, waiting: Error | None) -> None:
+        """5.11 Everything a leader knew is forgotten, and whoever waited for it is told."""
         if self.leader is not None:
             self.leader.resign()
         self.leader = None
         self.broker.taking_office.discard(self.key)
-        self.waiting_for_hw.fail(error)
-        self.waiting_for_flush.fail(error)
+        if waiting is not None:
+            self.waiting_for_hw.fail(waiting)
+            self.waiting_for_flush.fail(waiting)
 
     def stop(self, error: Error) -> None:
         """3.16, 5.12, 10.1 This broker has the replica no more, or cannot use it: whoever waits is told why."""
         self._stop_leading(error)
         self.follower = None
         self.wake_all()
-        self._release()
-
-    def _release(self) -> None:
-        """Requests that came while the office was being taken are looked at now."""
-        if self.held and not self.taking_office:
-            held, self.held = self.held, []
-            for request in held:
-                self.broker.redispatch(request)
+        self.broker.release()
 
     def read_settings(self, settings: TopicSettings) -> None:
         """3.14 Before the partition states of the same image."""
@@ -151,6 +156,9 @@ class Partition:
             self.leader.read_settings()
 
     def _tell_leader(self, leader: int, epoch_start: int | None) -> None:
+        if (leader, self.standing.leader_epoch) == self._told:
+            return
+        self._told = leader, self.standing.leader_epoch
         self.broker.env.emit(LeaderChanged(**self.standing.where(), leader=leader, epoch_start=epoch_start))
 
     # -- produce --------------------------------------------------------------------------------------------------------
@@ -176,7 +184,7 @@ class Partition:
         """6.9, 6.10"""
         entry = self.log.producers.get(header.producer_id)
         if copy := self.broker.rules.known_copy(entry, header):
-            return Appended(copy.first_offset, copy.last_offset + 1)
+            return Appended(copy.first_offset, copy.last_offset + 1, known_copy=True)
         return self.broker.rules.refuse_sequence(entry, header)
 
     def _append(self, data: bytes, header: Header, now_ms: int) -> Appended | Error:
@@ -189,8 +197,7 @@ class Partition:
         if not log.append(stamped(data, base, epoch), header, base, epoch):
             return Error.KAFKA_STORAGE_ERROR
         self.replica_fetches.wake()
-        if self.leader is not None:
-            self.leader.advance_hw()
+        self.look_at_hw(HwTrigger.APPEND)
         return Appended(base, base + header.records_count, append_time)
 
     def judge_waiting(self, required: int) -> Error | Verdict | None:
@@ -209,15 +216,17 @@ class Partition:
             return self._refused(Error.KAFKA_STORAGE_ERROR)
         rules, log, standing = self.broker.rules, self.log, self.standing
         if replica_id != CONSUMER:
+            followers = self.leader.state.followers if self.leader else ()
             error = rules.refuse_replica_fetch(
-                asked.current_leader_epoch, standing.leader_epoch, self.leader is not None, replica_id, standing.replicas
+                asked.current_leader_epoch, standing.leader_epoch, self.leader is not None, replica_id, followers
             )
         else:
             error = self.refuse_client(asked.current_leader_epoch)
         if error is not None:
             return self._refused(error)
         verdict = rules.judge_divergence(log.epochs, log.leo, asked.last_fetched_epoch, asked.fetch_offset)
-        if not rules.is_in_range(asked.fetch_offset, log.log_start, log.leo) and not isinstance(verdict, EpochEndOffset):
+        last = rules.last_offset_in_range(replica_id != CONSUMER, log.hw, log.leo)
+        if not rules.is_in_range(asked.fetch_offset, log.log_start, last) and not isinstance(verdict, EpochEndOffset):
             verdict = Error.OFFSET_OUT_OF_RANGE
         if verdict is None and replica_id != CONSUMER:
             verdict = rules.refuse_broker_epoch(replica_epoch, self.broker.image.brokers.get(replica_id))
@@ -254,8 +263,7 @@ class Partition:
     def _on_counted(self) -> None:
         """5.41 A sync that had to come first is done."""
         self.waiting_for_flush.passed(self.log.counted_end, lambda: None)
-        if self.leader is not None:
-            self.leader.advance_hw()
+        self.look_at_hw(HwTrigger.APPEND)
 
     def _ack(self) -> Error | None:
         verdict = self.judge_waiting(self.log.hw)

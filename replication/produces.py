@@ -48,7 +48,7 @@ class Produces:
             produce.refuse(index, asked, appended)
             return
         produce.appended[index] = partition, appended
-        if self.broker.rules.waits_for_hw(acks):
+        if self.broker.rules.waits_for_hw(acks, appended.known_copy):
             verdict = partition.judge_waiting(appended.end_offset)
             if isinstance(verdict, Verdict):
                 partition.waiting_for_hw.add(appended.end_offset, produce, index)

@@ -16,7 +16,7 @@ from replication.broker_state import BrokerState
 from replication.directory import LogDirectory, OnDone
 from replication.env import IoError
 from replication.events import LogDirectoryFailed, LogRecovered, StrayLogRemoved
-from replication.identity import NO_EPOCH, UNASSIGNED, Key
+from replication.identity import UNASSIGNED, Key
 from replication.image import PartitionState
 from replication.loading import Checkpoints, load
 from replication.log import Log
@@ -38,19 +38,21 @@ class Replicas:
         """4.5, 5.5 Read and delete the markers, then open every log; `then` gets the epoch of a clean stop, else -1."""
         for directory in self.directories:
             directory.open(self.cluster_id, self.broker.node_id, self.broker.env.random)
-        epochs = [self._marker(directory) for directory in self.directories]
-        clean_epoch = epochs[0] if len(set(epochs)) == 1 and all(d.failed is None for d in self.directories) else None
+        rules = self.broker.rules
+        marked = [directory for directory in self.directories if files.CLEAN_SHUTDOWN in directory.paths()]
+        markers = [self._marker(directory) if directory in marked else None for directory in self.directories]
+        clean_epoch = rules.clean_epoch(markers, any(directory.failed is not None for directory in self.directories))
 
         def opened() -> None:
-            for directory, epoch in zip(self.directories, epochs, strict=True):
-                self._load_all(directory, epoch is not None, settings)
-            then(NO_EPOCH if clean_epoch is None else clean_epoch)
+            for directory, marker in zip(self.directories, markers, strict=True):
+                self._load_all(directory, marker is not None, settings)
+            then(clean_epoch)
 
-        marked = [directory for directory, epoch in zip(self.directories, epochs, strict=True) if epoch is not None]
-        _for_each(marked, lambda directory, done: directory.delete(files.CLEAN_SHUTDOWN, done), opened)
+        to_delete = marked if rules.forgets_marker() else []
+        _for_each(to_delete, lambda directory, done: directory.delete(files.CLEAN_SHUTDOWN, done), opened)
 
     def _marker(self, directory: LogDirectory) -> int | None:
-        data = directory.read(files.CLEAN_SHUTDOWN) if files.CLEAN_SHUTDOWN in directory.paths() else None
+        data = directory.read(files.CLEAN_SHUTDOWN)
         return None if data is None else files.read_clean_shutdown(data)
 
     def _load_all(self, directory: LogDirectory, clean: bool, settings: Callable[[str], TopicSettings]) -> None:
@@ -62,7 +64,7 @@ class Replicas:
             data = directory.read(f"{path}/{files.PARTITION_METADATA}") if files.PARTITION_METADATA in names else None
             topic_id = files.read_partition_metadata(data) if data is not None else None
             if name is None or topic_id is None:
-                self._set_aside(directory, path, names)
+                self._remove_nobodys(directory, path, names)
                 continue
             log = Log(directory, name, self.broker.env, self.broker.rules, settings(name[0]))
             known = Checkpoints(
@@ -75,6 +77,8 @@ class Replicas:
                     topic=name[0], partition=name[1], clean=clean, log_start=log.log_start, leo=log.leo, dropped_bytes=dropped
                 )
             )
+        for log in directory.logs.values():
+            log.distrust_recovery_point()
 
     # -- coming and going -----------------------------------------------------------------------------------------------
 
@@ -98,9 +102,13 @@ class Replicas:
     def _create(self, key: Key, topic: str, directory: LogDirectory, settings: TopicSettings) -> Log:
         topic_id, index = key
         log = Log(directory, (topic, index), self.broker.env, self.broker.rules, settings)
-        directory.replace(f"{log.path}/{files.PARTITION_METADATA}", files.partition_metadata_text(topic_id))
+        text = files.partition_metadata_text(topic_id)
+        directory.replace(f"{log.path}/{files.PARTITION_METADATA}", text, log.settling.begin())
         load(log, (), Checkpoints(clean=True, recovery_point=0, log_start=None, hw=None))
         self._add(topic_id, log)
+        if log.name in directory.checkpointed:  # by an older log of this name: what it knew must not be believed of this one
+            for write in (directory.checkpoint_hw, directory.checkpoint_recovery_points, directory.checkpoint_log_starts):
+                write(log.settling.begin())
         return log
 
     def _add(self, topic_id: bytes, log: Log) -> None:
@@ -122,8 +130,8 @@ class Replicas:
                 self.broker.env.emit(StrayLogRemoved(path=log.path))
                 self.remove(key)
 
-    def _set_aside(self, directory: LogDirectory, path: str, names: list[str]) -> None:
-        """A directory that does not say whose it is cannot be used."""
+    def _remove_nobodys(self, directory: LogDirectory, path: str, names: list[str]) -> None:
+        """A log counts only once its topic id is durable; one without was never promised to anybody, and nobody can claim it."""
         self.broker.env.emit(StrayLogRemoved(path=path))
         for name in names:
             directory.delete(f"{path}/{name}")
@@ -144,14 +152,13 @@ class Replicas:
 
     def close(self, then: OnDone) -> None:
         """4.5, 4.11 Flush, checkpoint, and mark as clean, in this order and each durable before the next."""
+        marker = files.clean_shutdown_text(self.broker.rules.epoch_for_marker(self.broker.broker_epoch))
         steps: list[Step] = [
             _flush,
             LogDirectory.checkpoint_hw,
             LogDirectory.checkpoint_recovery_points,
             LogDirectory.checkpoint_log_starts,
-            lambda directory, done: directory.replace(
-                files.CLEAN_SHUTDOWN, files.clean_shutdown_text(self.broker.broker_epoch), done
-            ),
+            lambda directory, done: directory.replace(files.CLEAN_SHUTDOWN, marker, done),
         ]
         _for_each(self.directories, lambda directory, done: _one_after_another(directory, steps, done), then)
 

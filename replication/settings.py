@@ -34,7 +34,6 @@ class BrokerSettings(msgspec.Struct, frozen=True, kw_only=True):
     controller_socket_timeout_ms: int = 30_000
     log_flush_offset_checkpoint_interval_ms: int = 60_000
     log_flush_start_offset_checkpoint_interval_ms: int = 60_000
-    log_dir_failure_timeout_ms: int = 30_000
     tidemark_lag_clock: str = "monotonic"
 
 

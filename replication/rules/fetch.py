@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from enum import Enum
+from typing import TypeVar
 
 from replication.errors import Error
 from replication.identity import NO_EPOCH
@@ -11,6 +12,8 @@ from replication.image import BrokerRegistration
 from replication.messages import EpochEndOffset
 from replication.rules.log import LogRules
 from replication.state import Epochs, FetchAsked, Follower, LeaderEnd
+
+T = TypeVar("T")
 
 
 class AfterError(Enum):
@@ -58,9 +61,15 @@ class FetchRules(LogRules):
             return Error.OFFSET_OUT_OF_RANGE
         return end if end.epoch < last_fetched_epoch or end.end_offset < fetch_offset else None
 
-    def is_in_range(self, fetch_offset: int, log_start: int, leo: int) -> bool:
-        """5.15, 7.2 From the first retained offset to the end, the end included. Above the HW is no error: wait there (B34)."""
-        return log_start <= fetch_offset <= leo
+    def last_offset_in_range(self, from_replica: bool, hw: int, leo: int) -> int:
+        """5.15, 7.2 Up to the end of the log, the end included, also for clients: above the HW is no error, only nothing to read
+        (B34)."""
+        del from_replica, hw
+        return leo
+
+    def is_in_range(self, fetch_offset: int, log_start: int, last: int) -> bool:
+        """5.15, 7.2 Below the first retained offset there is nothing any more, beyond the end nothing yet."""
+        return log_start <= fetch_offset <= last
 
     def refuse_broker_epoch(self, broker_epoch: int, registration: BrokerRegistration | None) -> Error | None:
         """5.18 A fetch from a process that has since been replaced says nothing about the broker that now has its id."""
@@ -73,11 +82,29 @@ class FetchRules(LogRules):
 
         A fetch at the leader's end proves it for now; a fetch that reaches the end of the fetch before proves it for that one.
         """
+        previous = follower.last_caught_up
         if fetch_offset >= leader_leo:
-            return now
-        if follower.last_fetch is not None and fetch_offset >= follower.leader_leo_at_last_fetch:
-            return follower.last_fetch
-        return follower.last_caught_up
+            proven: int | None = now
+        elif follower.last_fetch is not None and fetch_offset >= follower.leader_leo_at_last_fetch:
+            proven = follower.last_fetch
+        else:
+            return previous
+        return (
+            proven if previous is None or proven is None or proven > previous else previous
+        )  # never back, whatever the clock does
+
+    def counts(self, refused: bool) -> bool:
+        """5.16, 5.17 A fetch that was refused or diverges says nothing about what its sender holds (B09)."""
+        return not refused
+
+    def counts_again_at_completion(self) -> bool:
+        """5.40 A parked fetch told all it knew when it arrived; its completion is not news from the follower (B57)."""
+        return False
+
+    def bounds_of_completion(self, at_arrival: T, at_completion: T) -> T:
+        """5.40 A parked fetch is judged and read again: epoch, HW and records are those of the moment it is answered (B57)."""
+        del at_arrival
+        return at_completion
 
     def must_park(self, max_wait_ms: int, readable_bytes: int, min_bytes: int, anything_to_tell: bool) -> bool:
         """5.40 A fetch waits only if it asked to, and there is neither enough to read nor an error or divergence to tell."""

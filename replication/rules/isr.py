@@ -20,6 +20,18 @@ class AfterAlter(Enum):
     COMMIT = "the answer's ISR is the committed one"
     WAIT = "stay pending until metadata of a higher partition epoch tells what became of it"
     RESEND = "send it again"
+    REVERT = "it was never sent: the committed ISR stands"
+
+
+class HwTrigger(Enum):
+    """5.27 Why the high watermark may have to move."""
+
+    FOLLOWER_MOVED = "a follower reported another end"
+    ISR_COMMITTED = "the controller accepted a change"
+    APPEND = "the leader appended"
+    OFFICE = "the leader took up metadata"
+    LAG_TICK = "time has passed"
+    IMAGE = "brokers or settings changed"
 
 
 class IsrRules:
@@ -67,6 +79,17 @@ class IsrRules:
         (B22)."""
         return len(leader.isr) >= min_isr
 
+    def rechecks_hw(self, trigger: HwTrigger) -> bool:
+        """5.27 Whatever may have moved the bound is a reason to look again: else a produce waits for an event that never comes
+        (B26)."""
+        del trigger
+        return True
+
+    def hw_candidate(self, own_end: int, counting: Sequence[int], min_isr: int) -> int:
+        """5.28 The least of all that count: not of as many as min ISR asks for (B28)."""
+        del min_isr
+        return min(own_end, *counting) if counting else own_end
+
     def leader_hw(self, hw: int, candidate: int) -> int:
         """5.29 A leader's HW never moves back: what was readable stays readable (B37)."""
         return candidate if candidate > hw else hw
@@ -97,6 +120,10 @@ class IsrRules:
             and not ((known := leader.followers.get(member)) and self.is_caught_up(known, leader_leo, now, lag_max))
         )
 
+    def may_join_between_fetches(self) -> bool:
+        """5.31 What is remembered of a follower may be from before it lost its log: only a fetch of now lets it join (B17)."""
+        return False
+
     def may_shrink_isr(self, leader: Leadership) -> bool:
         """5.32, 5.33 One change at a time."""
         return leader.pending is None
@@ -117,6 +144,8 @@ class IsrRules:
         goes on
         as if it might be, until metadata says more (B14, B54)."""
         error = answer.error_code
+        if error is Error.OPERATION_NOT_ATTEMPTED:
+            return AfterAlter.REVERT  # 5.47: it never left this node
         if error is Error.NONE:
             current = answer.leader_epoch == own_leader_epoch and answer.partition_epoch >= own_partition_epoch
             return AfterAlter.COMMIT if current else AfterAlter.WAIT

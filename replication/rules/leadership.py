@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from replication.errors import Error
 from replication.state import Epochs, Follower, Following
 
 
@@ -46,6 +47,16 @@ class LeadershipRules:
         """
         del remembered
         return Follower(broker_id, last_caught_up=now if in_isr else None)
+
+    def waiting_produces_after(self, still_leads: bool) -> Error | None:
+        """5.11, 6.4 A produce that waits ends with the office: after another tenure its offset may hold another record (B30)."""
+        return None if still_leads else Error.NOT_LEADER_OR_FOLLOWER
+
+    def settings_come_first(self) -> bool:
+        """3.14 Inside one image settings are applied before partition states, so that no state is judged by a setting that is
+        gone
+        (B55)."""
+        return True
 
     def must_restart_fetching(self, following: Following | None, leader: int, leader_epoch: int) -> bool:
         """5.11, 5.12 A new leader epoch starts fetching afresh, also from the same leader: its log may have changed meanwhile

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
-from replication.identity import UNASSIGNED
 from replication.messages import EpochEndOffset
 from replication.settings import TopicSettings
 from replication.state import Epochs
@@ -99,7 +98,7 @@ class LogRules:
     def may_create_log(self, assigned: bytes, online: Iterable[bytes], any_offline: bool) -> bool:
         """10.3 A missing log may lie in a directory that is merely offline; an empty one elsewhere would forget what it
         promised."""
-        return not any_offline if assigned == UNASSIGNED else assigned in online
+        return assigned in online or not any_offline
 
     # -- writing --------------------------------------------------------------------------------------------------------
 

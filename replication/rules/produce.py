@@ -97,10 +97,17 @@ class ProduceRules:
 
     # -- after the append -----------------------------------------------------------------------------------------------
 
-    def waits_for_hw(self, acks: int) -> bool:
-        """6.2, 6.3 acks=all waits until every member that may be elected has the record (B28); a duplicate waits too (6.9,
-        B31b)."""
+    def waits_for_hw(self, acks: int, known_copy: bool) -> bool:
+        """6.2, 6.3 acks=all waits until every member that may be elected has the record (B28).
+
+        A copy of a known batch waits as its first did (6.9): known is not committed (B31b).
+        """
+        del known_copy
         return acks == ACKS_ALL
+
+    def follower_tracks_producers(self) -> bool:
+        """6.11 Followers keep producer state too, from the batches they copy: whoever leads next recognises a retry (B31c)."""
+        return True
 
     def judge_waiting(self, required: int, hw: int, maximal_isr_size: int, min_isr: int) -> Error | Verdict | None:
         """6.4 Acknowledged once the HW has passed it; None is success. With too few members left the promise was not kept as

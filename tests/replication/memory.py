@@ -143,6 +143,9 @@ class MemoryEnv:
     def halt(self, reason: str) -> None:
         self.halted = reason
         self.alive = False
+        self.world.up.pop(self.node_id, None)
+        for request in list(self.open_requests):
+            request.answer(Failure.LOST)
 
 
 class World:

@@ -102,7 +102,7 @@ def test_the_same_story_loses_records_when_the_ack_does_not_wait_for_the_followe
     """The scenario above can fail: with acks=all answered at append (B28), a leader's crash loses what it acknowledged."""
 
     class AcksAtAppend(Rules):
-        def waits_for_hw(self, acks: int) -> bool:
+        def waits_for_hw(self, acks: int, known_copy: bool) -> bool:
             return False
 
     story = Story((1, 2, 3), rules=AcksAtAppend())

@@ -436,8 +436,9 @@ def test_three_kinds_of_acknowledgement() -> None:
     assert RULES.refuse_produce(-1, True, 1, 2) is Error.NOT_ENOUGH_REPLICAS
     assert RULES.refuse_produce(1, True, 1, 2) is None
     assert RULES.refuse_produce(-1, True, 2, 2) is None
-    assert RULES.waits_for_hw(-1)
-    assert not RULES.waits_for_hw(1)
+    assert RULES.waits_for_hw(-1, known_copy=False)
+    assert RULES.waits_for_hw(-1, known_copy=True)
+    assert not RULES.waits_for_hw(1, known_copy=True)
 
 
 def test_an_acknowledgement_needs_the_hw_and_enough_members() -> None:
