@@ -139,9 +139,13 @@ class LogDirectory:
 
     def checkpoint_recovery_points(self, then: OnDone = nobody) -> None:
         """5.41"""
-        points = {log.name: log.durable_end for log in self.logs.values()}
-        self.recovery_points = points
-        self._write_offsets(files.RECOVERY_CHECKPOINT, points, then)
+        self.recovery_points = {log.name: log.durable_end for log in self.logs.values()}
+        self._write_offsets(files.RECOVERY_CHECKPOINT, self.recovery_points, then)
+
+    def lower_recovery_point(self, name: tuple[str, int], durable_end: int, then: OnDone) -> None:
+        """One log has less that is durable than the file says; the others' entries stay as they are."""
+        self.recovery_points[name] = durable_end
+        self._write_offsets(files.RECOVERY_CHECKPOINT, self.recovery_points, then)
 
     def checkpoint_log_starts(self, then: OnDone = nobody) -> None:
         """5.49 Only what a file's name does not tell: a log that starts with its first segment needs no entry."""

@@ -35,4 +35,8 @@ def id_text(identifier: bytes) -> str:
 
 
 def id_of_text(text: str) -> bytes:
-    return urlsafe_b64decode(text + "==")
+    """Raises ValueError for what is no id."""
+    identifier = urlsafe_b64decode(text + "==")
+    if len(identifier) != 16:
+        raise ValueError(f"not an id: {text}")
+    return identifier

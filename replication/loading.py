@@ -4,6 +4,8 @@ In     the files of one partition's directory, the checkpoints, and whether the 
 Out    a `Log` that holds exactly the batches before the first one that cannot be trusted
 Keeps  what was durable. The loss of an unflushed suffix is legal, a batch behind a broken one is not: nobody can tell what it
        followed
+Epochs are taken from the batches, which carry them: a cache that is written apart from the log may have missed one, or name one
+       whose records the stop took back
 Limits base offset and leader epoch lie outside a batch's CRC: a wrong base offset shows as a gap, a wrong epoch does not show
 """
 
@@ -17,6 +19,7 @@ from replication import files
 from replication.batch import Header, crc_is_right, header_at, is_well_formed
 from replication.log import Log
 from replication.segment import Segment
+from replication.state import Epochs
 
 
 class Checkpoints(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,8 +33,6 @@ class Checkpoints(msgspec.Struct, frozen=True, kw_only=True):
 
 def load(log: Log, names: Sequence[str], known: Checkpoints) -> int:
     """Fill an empty `Log` from the files in its directory. Returns how many bytes had to be dropped."""
-    log.epochs = _read_epochs(log, names)
-    on_disk = log.epochs
     bases = sorted(int(name.removesuffix(".log")) for name in names if name.endswith(".log"))
     dropped = 0
     for number, base in enumerate(bases):
@@ -43,7 +44,7 @@ def load(log: Log, names: Sequence[str], known: Checkpoints) -> int:
             dropped += lost + _drop(log, bases[number + 1 :])
             break
     _settle_bounds(log, known)
-    if log.epochs != on_disk or files.EPOCH_CHECKPOINT not in names:
+    if log.epochs != _read_epochs(log, names):
         log.directory.replace(f"{log.path}/{files.EPOCH_CHECKPOINT}", files.epochs_text(log.epochs))
     for segment in log.segments[:-1]:
         segment.seal()
@@ -106,6 +107,7 @@ def _settle_bounds(log: Log, known: Checkpoints) -> None:
     log.durable_end = log.leo if known.clean else max(log.first_segment_base, min(known.recovery_point, log.leo))
     log.epochs = log.rules.epochs_below(log.rules.epochs_from(log.epochs, log.log_start), log.leo, log.leo)
     log.hw = log.rules.hw_at_load(known.hw, log.log_start, log.leo)
+    log.distrust_recovery_point()
 
 
 def _mend_indexes(log: Log, segment: Segment, names: Sequence[str]) -> None:
@@ -116,8 +118,8 @@ def _mend_indexes(log: Log, segment: Segment, names: Sequence[str]) -> None:
     segment.time_index_written = len(segment.time_index)
 
 
-def _read_epochs(log: Log, names: Sequence[str]) -> tuple[tuple[int, int], ...]:
+def _read_epochs(log: Log, names: Sequence[str]) -> Epochs | None:
     if files.EPOCH_CHECKPOINT not in names:
-        return ()
+        return None
     data = log.directory.read(f"{log.path}/{files.EPOCH_CHECKPOINT}")
-    return (files.read_epochs(data) if data is not None else None) or ()
+    return None if data is None else files.read_epochs(data)

@@ -20,7 +20,7 @@ from replication.directory import LogDirectory, OnDone, nobody
 from replication.env import NANOSECONDS, Env
 from replication.messages import EpochEndOffset
 from replication.rules import Rules
-from replication.segment import Segment
+from replication.segment import INDEX_ENTRY_SIZE, Segment
 from replication.settings import UNLIMITED, TopicSettings
 from replication.state import Epochs, ProducerEntry
 
@@ -107,7 +107,7 @@ class Log:
 
     def _must_roll(self, segment: Segment, size: int, end: int, timestamp: int) -> bool:
         settings = self.settings
-        full = len(segment.index) >= settings.segment_index_bytes or not segment.can_index(end)
+        full = len(segment.index) + INDEX_ENTRY_SIZE > settings.segment_index_bytes or not segment.can_index(end)
         return self.rules.must_roll(segment.size, size, timestamp - segment.timestamps[0], full, settings)
 
     def _roll(self) -> Segment:
@@ -122,6 +122,7 @@ class Log:
         self.segments.append(segment)
         for path in (segment.log_path, segment.index_path, segment.time_index_path):
             self.directory.append(path, b"")
+            self.directory.truncate(path, 0)  # an index may have outlived its log
         return segment
 
     def _write_index(self, segment: Segment) -> None:
@@ -292,7 +293,7 @@ class Log:
     def distrust_recovery_point(self) -> None:
         """Lower the checkpoint where it is above what is durable, before anything else is said."""
         if self.directory.recovery_points.get(self.name, 0) > self.durable_end:
-            self.directory.checkpoint_recovery_points(self.settling.begin())
+            self.directory.lower_recovery_point(self.name, self.durable_end, self.settling.begin())
 
     def _write_epochs(self, then: OnDone = nobody) -> None:
         """After a cut nobody waits for this (5.4): loading repeats the trim."""
@@ -312,11 +313,15 @@ class Log:
     # -- reading --------------------------------------------------------------------------------------------------------
 
     def readable_bytes(self, offset: int, end: int) -> int:
-        """How much a read from `offset` up to `end` could give, without reading it."""
+        """How much lies between `offset` and `end`, without reading it."""
         if offset >= end:
             return 0
         segment = self._segment_of(offset)
-        return segment.position_of(segment.batch_before(end)) - segment.positions[segment.batch_at(offset)]
+        start = segment.positions[segment.batch_at(offset)]
+        if segment is self.segments[-1]:
+            return segment.position_of(segment.batch_before(end)) - start
+        later = self.segments[self.segments.index(segment) :]
+        return sum(each.position_of(each.batch_before(end)) for each in later) - start
 
     def read(self, offset: int, end: int, max_bytes: int, at_least_one: bool) -> bytes | None:
         """7.7 Whole batches, from the one that contains `offset` to the last one below `end`, of one segment. None: the disk

@@ -111,6 +111,7 @@ class Partition:
     def _in_office(self) -> None:
         if not self.taking_office:
             self.wake_all()
+            self._on_counted()
             self.look_at_hw(HwTrigger.OFFICE)
 
     def look_at_hw(self, trigger: HwTrigger) -> None:
@@ -262,6 +263,8 @@ class Partition:
 
     def _on_counted(self) -> None:
         """5.41 A sync that had to come first is done."""
+        if self.taking_office:
+            return
         self.waiting_for_flush.passed(self.log.counted_end, lambda: None)
         self.look_at_hw(HwTrigger.APPEND)
 

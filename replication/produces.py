@@ -90,9 +90,10 @@ class _Produce:
 
     def expire(self) -> None:
         """6.13 The time is up: what is decided keeps its result."""
-        for index, (partition, _) in self.appended.items():
+        for index in self.appended:
             if self.results[index] is None:
                 self.decide(index, Error.REQUEST_TIMED_OUT)
+        for partition, _ in self.appended.values():
             partition.waiting_for_hw.forget_done()
             partition.waiting_for_flush.forget_done()
 

@@ -77,8 +77,6 @@ class Replicas:
                     topic=name[0], partition=name[1], clean=clean, log_start=log.log_start, leo=log.leo, dropped_bytes=dropped
                 )
             )
-        for log in directory.logs.values():
-            log.distrust_recovery_point()
 
     # -- coming and going -----------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from struct import Struct as Layout
 
 _INDEX_ENTRY = Layout(">ii")  # offset relative to the segment's base, position in the file
+INDEX_ENTRY_SIZE = _INDEX_ENTRY.size
 _TIME_ENTRY = Layout(">qi")  # timestamp, offset relative to the segment's base
 _MOST_RELATIVE = 2**31 - 1
 
@@ -75,7 +76,7 @@ class Segment:
 
     @property
     def last_index_entry(self) -> bytes:
-        return bytes(self.index[-_INDEX_ENTRY.size :])
+        return bytes(self.index[-INDEX_ENTRY_SIZE:])
 
     # -- looking up -----------------------------------------------------------------------------------------------------
 

@@ -88,7 +88,7 @@ class LogRules:
         return not clean and end_offset > recovery_point
 
     def assigns_at_load(self, epochs: Epochs, epoch: int) -> bool:
-        """5.42 A batch that is found while loading adds its epoch if the cache, written apart from the log, missed it."""
+        """5.42 Every batch tells its epoch; the first of a newer one starts it."""
         return not epochs or epoch > epochs[-1][0]
 
     def hw_at_load(self, checkpoint: int | None, log_start: int, leo: int) -> int:
