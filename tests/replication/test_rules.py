@@ -387,8 +387,8 @@ def test_a_flush_interval_that_is_reached_comes_before_the_append_counts() -> No
     assert RULES.must_flush(1, 50, TopicSettings(flush_ms=50))
 
 
-def test_a_batch_found_while_loading_adds_an_epoch_that_the_cache_missed() -> None:
-    """5.42"""
+def test_a_batch_found_while_loading_starts_an_epoch_that_is_newer() -> None:
+    """5.42: the first batch of an epoch starts it."""
     assert RULES.assigns_at_load((), 0)
     assert RULES.assigns_at_load(((1, 0),), 2)
     assert not RULES.assigns_at_load(((1, 0),), 1)
