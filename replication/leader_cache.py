@@ -21,13 +21,15 @@ POINT_TO_ANOTHER_LEADER = frozenset(
     {
         Error.NOT_LEADER_OR_FOLLOWER,
         Error.FENCED_LEADER_EPOCH,
+        Error.UNKNOWN_LEADER_EPOCH,
         Error.UNKNOWN_TOPIC_OR_PARTITION,
         Error.UNKNOWN_TOPIC_ID,
         Error.LEADER_NOT_AVAILABLE,
         Error.KAFKA_STORAGE_ERROR,
     }
 )
-"""7.11 Errors that say: what you know is old. UNKNOWN_LEADER_EPOCH is none of them: there it is the broker that lags."""
+"""7.11 Errors that say: what you know may be old. UNKNOWN_LEADER_EPOCH mostly means that the broker lags; but where the topic was
+created again, epochs began anew, and a request that names it by name is told nothing else."""
 
 
 class KnownLeader(msgspec.Struct, frozen=True, gc=False):

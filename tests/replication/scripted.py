@@ -2,7 +2,7 @@
 
 In     registrations, topics, elections, as a test orders them; AlterPartition requests
 Out    images, handed to the brokers that the test names; answers to AlterPartition, at once, later or never
-Keeps  one partition state per partition, stepped as 3.3 says: a leader given steps the leader epoch, everything steps the partition epoch
+Keeps  one state per partition, stepped as 3.3 says: a given leader steps the leader epoch, every change the partition epoch
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class ScriptedController:
         state = PartitionState(
             replicas=tuple(replicas), isr=tuple(replicas), leader=replicas[0], leader_epoch=0, partition_epoch=0
         )
-        topic = TopicImage(name, topic_id(name), {index: state for index in range(partitions)})
+        topic = TopicImage(name, topic_id(name), dict.fromkeys(range(partitions), state))
         self._set(topics={**self.image.topics, topic.topic_id: topic}, ids={**self.image.ids, name: topic.topic_id})
         if config:
             self.configure(name, **config)
@@ -144,7 +144,7 @@ class ScriptedController:
         request, message = self.alterations[number]
         self.env.reply(request, AlterPartitionResponse(Error.NONE, tuple(self._judge(item) for item in message.partitions)))
         if self.publishes_alterations:
-            self.world.soon(lambda: self.publish_quietly())
+            self.world.soon(self.publish_quietly)
 
     def apply(self, number: int) -> AlterPartitionResponse:
         """Judge and apply, and keep the answer back."""

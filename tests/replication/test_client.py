@@ -778,11 +778,9 @@ def test_these_errors_make_the_next_call_ask_for_metadata(error: Error) -> None:
     assert [type(message) for _, message in visit.env.asked] == [MetadataRequest, FetchRequest, MetadataRequest, FetchRequest]
 
 
-@pytest.mark.parametrize(
-    "error", [Error.UNKNOWN_LEADER_EPOCH, Error.OFFSET_OUT_OF_RANGE, Error.OFFSET_NOT_AVAILABLE, Error.REQUEST_TIMED_OUT]
-)
+@pytest.mark.parametrize("error", [Error.OFFSET_OUT_OF_RANGE, Error.OFFSET_NOT_AVAILABLE, Error.REQUEST_TIMED_OUT])
 def test_these_errors_say_nothing_against_the_leader(error: Error) -> None:
-    """7.3 UNKNOWN_LEADER_EPOCH: there it is the broker that lags. The next call goes to the same node at once."""
+    """7.11 They are about the request. The next call goes to the same node at once."""
     world = World()
     Puppet(world, 1, metadata(1, 0), refused_fetch(error), EMPTY)
     visit = Visit(world, (1,))

@@ -176,6 +176,32 @@ def test_a_follower_syncs_what_it_must_before_it_asks_for_more() -> None:
     assert offsets(leader.open) == [1]
 
 
+def test_a_partition_that_is_being_synced_does_not_miss_the_next_fetch() -> None:
+    """5.46, 5.41: it is not backing off; a fetch without it would be parked for idle neighbours, and its ack with it."""
+    story = Story((1, 2), log_flush_interval_messages="1")
+    for name in ("t", "idle"):
+        story.controller.create(name, (1, 2))
+    story.controller.publish()
+    story.world.advance(3_000)
+    answers = story.produce(1, "x")
+    story.world.advance(100)  # the disks take no time at all
+    assert [answer.error_code for answer in answers] == [Error.NONE]
+
+
+def test_a_partition_that_moves_away_while_it_is_synced_does_not_leave_its_neighbours_waiting() -> None:
+    """5.46: whom it held up goes on without it."""
+    story, first = following("t", "u", log_flush_interval_messages="1")
+    second = PlayedLeader(story, 3)
+    story.nodes[2].disks[0].held = []
+    first.answer(fetched(written(0, "a")), fetched(name="u"))
+    assert first.open == []
+    story.controller.change(replicas=(1, 2, 3), leader=3)
+    story.controller.publish()
+    story.nodes[2].disks[0].release()
+    story.world.advance(BACK_OFF)
+    assert [names(request) for request in first.open + second.open] == [[topic_id("u")], [topic_id("t")]]
+
+
 # -- back-off -----------------------------------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Literal
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -22,7 +23,7 @@ from replication.settings import UNLIMITED
 from replication.state import ProducerEntry
 from tests.replication import kafka_files as kafka
 from tests.replication.memory import MemoryDisk, World
-from tests.replication.test_log import EPOCHS, HW, LOG_START, RECOVERY, START, T0, LoneLog
+from tests.replication.test_log import EPOCHS, HW, LOG_START, RECOVERY, START, T0, LoneLog, size_of
 
 Producers = dict[int, tuple[int, tuple[tuple[int, int, int, int], ...]]]
 
@@ -444,6 +445,28 @@ def test_a_cut_that_half_reached_the_disk_never_mixes_old_and_new(
     found = [batch.data for batch in lone.on_disk()]
     assert found in (before[: len(found)], after[: len(found)])
     assert [log.epoch_of(batch.base_offset) for batch in lone.on_disk()] == [batch.leader_epoch for batch in lone.on_disk()]
+
+
+@pytest.mark.parametrize("last", [START, START + 2, START + 4])
+def test_a_log_has_settled_when_the_whole_cut_is_durable(last: int) -> None:
+    """5.4, 5.41 A shortened file and two deleted ones, in any order: until the last of them is durable the log is not settled, so
+    nothing is written over the cut; a segment that came back could follow the new batches by chance."""
+    lone = LoneLog(disk=OutOfOrderDisk, segment_bytes=2 * size_of("x"))
+    for _ in range(6):
+        lone.append("x")
+    lone.log.sync()
+    lone.world.run()
+    disk, path = lone.disk, f"t-0/{last:020d}.log"
+    assert isinstance(disk, OutOfOrderDisk)
+    lone.hold()
+    lone.log.truncate_to(START + 1)
+    while others := [each for each in disk.lines if each != path]:
+        disk.serve(others[0])
+    settled_before = lone.log.settled
+    while disk.lines:
+        disk.serve(path)
+    assert (settled_before, lone.log.settled) == (False, True)
+    assert lone.restart(lossy=True).leo == START + 1
 
 
 # -- one log, anything at any time --------------------------------------------------------------------------------------
