@@ -54,6 +54,7 @@ class Fetchers:
     def remove(self, key: Key) -> None:
         if fetcher := self._home.pop(key, None):
             fetcher.remove(key)
+            fetcher.kick_soon()  # the others may have waited for this one
 
     def of(self, key: Key) -> Fetcher | None:
         return self._home.get(key)

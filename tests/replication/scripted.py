@@ -169,6 +169,8 @@ class ScriptedController:
         topic = self.image.topics[item.topic_id]
         state = topic.partitions[item.partition_index]
         error = self._refusal(item, state)
+        if error is Error.INELIGIBLE_REPLICA:
+            self.change(topic.name, item.partition_index)  # 5.37: the refusal steps the epoch, so that metadata ends the change
         if error is not None:
             return AlteredPartition(item.topic_id, item.partition_index, error)
         new_isr = tuple(member.broker_id for member in item.new_isr_with_epochs)

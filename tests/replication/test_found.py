@@ -27,7 +27,7 @@ def values(log: Log) -> list[bytes | None]:
     return found
 
 
-def led(*brokers: int, **config: str) -> Story:
+def led(*brokers: int, **config: Any) -> Story:
     story = Story(brokers)
     story.controller.create("t", brokers, **config)
     story.controller.publish()
