@@ -126,7 +126,8 @@ class ParkedFetch:
 
     def recheck(self) -> None:
         """Something moved: answer if that makes it ready. Nothing is answered for a leader that is taking office (5.41)."""
-        if self.done or any(partition.taking_office for partition in self._partitions):
+        offices = self.fetches.broker.taking_office
+        if self.done or (offices and any(partition.taking_office for partition in self._partitions)):
             return
         looks = self.fetches.looks(self.fetch)
         if self._overdue or not self.fetches.must_park(self.fetch, looks):

@@ -125,5 +125,5 @@ def read_clean_shutdown(data: bytes) -> int | None:
     try:
         marker = json.loads(data)
         return int(marker["brokerEpoch"]) if marker["version"] == _VERSION else None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         return None

@@ -100,7 +100,7 @@ def _settle_bounds(log: Log, known: Checkpoints) -> None:
     """5.5, 5.6 Start, end, epochs and HW as far as the surviving batches carry them."""
     if not log.segments:
         log.add_segment(Segment(log.path, known.log_start or 0))
-    log.leo = log.counted_end = log.segments[-1].end_offset
+    log.leo = log.segments[-1].end_offset
     log.log_start = max(log.first_segment_base, known.log_start or 0)
     if log.log_start > log.leo:
         log.restart_at(log.log_start)
@@ -108,6 +108,8 @@ def _settle_bounds(log: Log, known: Checkpoints) -> None:
     log.epochs = log.rules.epochs_below(log.rules.epochs_from(log.epochs, log.log_start), log.leo, log.leo)
     log.hw = log.rules.hw_at_load(known.hw, log.log_start, log.leo)
     log.distrust_recovery_point()
+    log.counted_end = log.durable_end
+    log.count_or_flush()  # 5.41: what the stop left unsynced counts as if it had just been appended
 
 
 def _mend_indexes(log: Log, segment: Segment, names: Sequence[str]) -> None:

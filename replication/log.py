@@ -91,7 +91,7 @@ class Log:
         if header.producer_id >= 0 and self.tracks_producers:
             entry = self.producers.get(header.producer_id)
             self.producers[header.producer_id] = self.rules.producer_after(entry, header, base_offset)
-        self._count_or_flush()
+        self.count_or_flush()
         return self.directory.failed is None
 
     def assign_epoch(self, epoch: int, start: int) -> None:
@@ -169,7 +169,7 @@ class Log:
         self.durable_end = max(self.durable_end, end)
         self._last_flush_ns = self.env.monotonic_ns()
 
-    def _count_or_flush(self) -> None:
+    def count_or_flush(self) -> None:
         """5.41 The new end counts at once, unless a flush interval says that its sync comes first."""
         if self._flushing:
             return
@@ -190,7 +190,7 @@ class Log:
         if cuts == self._cuts:
             self.counted_end = end
         if self.counted_end < self.leo:
-            self._count_or_flush()
+            self.count_or_flush()
         self.on_counted()
         self._on_quiet()
 
@@ -224,8 +224,8 @@ class Log:
             self._write_epochs()
         if self.rules.must_rebuild_producers(cut, leo):
             self.producers = self.replayed_producers()
-        self.log_start = min(self.log_start, self.leo)
         self.hw = self.rules.hw_after_truncation(self.hw, self.leo)
+        self._lower_start(self.leo)
 
     def restart_at(self, offset: int) -> None:
         """5.23, 5.44 Forget everything and begin empty at `offset`."""
@@ -233,10 +233,17 @@ class Log:
             self.delete(segment)
         self.segments = []
         self.add_segment(Segment(self.path, offset))
+        self._lower_start(offset)
         self.log_start = self.leo = self.hw = self.counted_end = offset
         self.epochs, self.producers = (), {}
         self._write_epochs()
         self._forget_durability()
+
+    def _lower_start(self, end: int) -> None:
+        """A cut below the log's start takes the start with it, durably: loading would drop what is written below the old one."""
+        if self.log_start > end:
+            self.log_start = end
+            self.directory.checkpoint_log_starts(self.settling.begin())
 
     def advance_start(self, offset: int) -> None:
         """5.21, 5.50 The log starts later. Never backwards, never beyond the HW; whole segments below go with retention."""

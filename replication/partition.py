@@ -61,7 +61,8 @@ class Partition:
 
     @property
     def taking_office(self) -> bool:
-        return self.key in self.broker.taking_office
+        offices = self.broker.taking_office
+        return bool(offices) and self.key in offices  # nearly always there is none, and a key is slow to hash
 
     # -- metadata -------------------------------------------------------------------------------------------------------
 
