@@ -8,8 +8,8 @@ import pytest
 
 from replication.batch import Record, encode
 from tests.replication import kafka_files as kafka
+from tests.replication.lone_log import EPOCHS, HW, LOG_START, RECOVERY, START, T0, LoneLog, size_of
 from tests.replication.scripted import Story
-from tests.replication.test_log import EPOCHS, HW, LOG_START, RECOVERY, START, T0, LoneLog, size_of
 
 FIRST = f"t-0/{START:020d}"
 

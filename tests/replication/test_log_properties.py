@@ -22,8 +22,8 @@ from replication.env import Done
 from replication.settings import UNLIMITED
 from replication.state import ProducerEntry
 from tests.replication import kafka_files as kafka
+from tests.replication.lone_log import EPOCHS, HW, LOG_START, RECOVERY, START, T0, LoneLog, size_of
 from tests.replication.memory import MemoryDisk, World
-from tests.replication.test_log import EPOCHS, HW, LOG_START, RECOVERY, START, T0, LoneLog, size_of
 
 Producers = dict[int, tuple[int, tuple[tuple[int, int, int, int], ...]]]
 
