@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -17,7 +18,7 @@ from replication.image import BrokerRegistration, PartitionState
 from replication.messages import AlteredPartition, EpochEndOffset, IsrMember
 from replication.rules import Rules
 from replication.rules.fetch import AfterError
-from replication.rules.isr import AfterAlter
+from replication.rules.isr import AfterAlter, HwTrigger
 from replication.rules.leadership import MetadataVerdict
 from replication.rules.log import FollowerAppend
 from replication.rules.produce import WAIT
@@ -62,6 +63,12 @@ def test_every_rule_opens_with_its_number(name: str) -> None:
     assert re.match(r"\d+\.\d+\b", inspect.getdoc(all_rules()[name]) or ""), name
 
 
+def test_every_rule_is_asked_about_here() -> None:
+    """No rule without an example of its answer."""
+    here = Path(__file__).read_text()
+    assert [name for name in all_rules() if not re.search(rf"RULES\.{name}\b", here)] == []
+
+
 def test_rules_keep_nothing() -> None:
     """A rules object has no state: the same question always gets the same answer."""
     assert vars(Rules()) == {}
@@ -90,12 +97,36 @@ def test_metadata_never_takes_a_replica_back() -> None:
     assert RULES.judge_metadata(NO_EPOCH, 0) is MetadataVerdict.APPLY
 
 
+def test_settings_are_applied_before_partition_states() -> None:
+    """3.14"""
+    assert RULES.settings_come_first()
+
+
 def test_clients_hear_of_a_leader_only_while_its_broker_is_unfenced() -> None:
     """3.18"""
     state = PartitionState(replicas=(3,), isr=(3,), leader=3, leader_epoch=1, partition_epoch=1)
     assert RULES.shows_leader(state, registered())
     assert not RULES.shows_leader(state, registered(fenced=True))
     assert not RULES.shows_leader(state, None)
+
+
+# -- stopping and starting --------------------------------------------------------------------------------------------------
+
+
+def test_a_clean_stop_is_what_every_directory_agrees_on() -> None:
+    """4.4: all present, all equal, none offline."""
+    assert RULES.clean_epoch([7, 7], any_offline=False) == 7
+    assert RULES.clean_epoch([7, None], any_offline=False) == NO_EPOCH
+    assert RULES.clean_epoch([7, 8], any_offline=False) == NO_EPOCH
+    assert RULES.clean_epoch([7, 7], any_offline=True) == NO_EPOCH
+    assert RULES.clean_epoch([None], any_offline=False) == NO_EPOCH
+
+
+def test_a_marker_is_believed_once_and_names_this_run() -> None:
+    """4.5: a run that never registered leaves a marker that reads as unclean."""
+    assert RULES.forgets_marker()
+    assert RULES.epoch_for_marker(9) == 9
+    assert RULES.epoch_for_marker(NO_EPOCH) == NO_EPOCH
 
 
 # -- epochs and truncation ------------------------------------------------------------------------------------------------
@@ -171,6 +202,12 @@ def test_a_new_tenure_assumes_nothing_about_followers() -> None:
     assert RULES.epoch_recorded_on_election(5, 42) == (5, 42)
 
 
+def test_waiting_produces_end_with_the_office() -> None:
+    """5.11, 6.4"""
+    assert RULES.waiting_produces_after(still_leads=False) is Error.NOT_LEADER_OR_FOLLOWER
+    assert RULES.waiting_produces_after(still_leads=True) is None
+
+
 def test_a_follower_starts_afresh_in_every_epoch() -> None:
     """5.11, 5.12: also with the same leader."""
     assert not RULES.must_restart_fetching(Following(1, 4), 1, 4)
@@ -203,6 +240,12 @@ def test_offsets_from_the_start_to_the_end_are_in_range() -> None:
     assert [RULES.is_in_range(offset, 5, 9) for offset in (4, 5, 9, 10)] == [False, True, True, False]
 
 
+def test_a_client_between_the_hw_and_the_end_waits_and_is_not_refused() -> None:
+    """7.2: HW 4, end 6."""
+    last = RULES.last_offset_in_range(from_replica=False, hw=4, leo=6)
+    assert [RULES.is_in_range(offset, 0, last) for offset in (4, 5, 6, 7)] == [True, True, True, False]
+
+
 def test_divergence_is_an_epoch_that_ends_earlier_here() -> None:
     """5.16"""
     epochs = ((1, 0), (3, 5))
@@ -213,6 +256,14 @@ def test_divergence_is_an_epoch_that_ends_earlier_here() -> None:
     assert RULES.judge_divergence(epochs, 9, 3, 10) == EpochEndOffset(3, 9)
     assert RULES.judge_divergence(epochs, 9, 4, 9) is Error.OFFSET_OUT_OF_RANGE
     assert RULES.judge_divergence(epochs, 9, NO_EPOCH, 99) is None
+
+
+def test_only_an_accepted_fetch_tells_the_leader_anything_and_only_once() -> None:
+    """5.16, 5.40: and a parked one is answered with what is true when it is answered."""
+    assert RULES.counts(refused=False)
+    assert not RULES.counts(refused=True)
+    assert not RULES.counts_again_at_completion()
+    assert RULES.bounds_of_completion("then", "now") == "now"
 
 
 def test_a_fetch_of_a_process_that_was_replaced_is_refused() -> None:
@@ -230,6 +281,7 @@ def test_caught_up_is_measured_from_the_fetch_before() -> None:
     assert RULES.last_caught_up(follower, 120, 120, 20) == 20
     assert RULES.last_caught_up(follower, 110, 120, 20) == 10
     assert RULES.last_caught_up(follower, 109, 120, 20) == 3
+    assert RULES.last_caught_up(follower, 120, 120, 2) == 3  # the clock went back, what was proven stays
     assert RULES.last_caught_up(Follower(2), 50, 120, 20) is None  # never fetched before: no earlier fetch to be judged by
 
 
@@ -296,6 +348,15 @@ def test_the_hw_waits_for_members_and_for_those_about_to_join() -> None:
     assert not RULES.counts_for_hw(leading(), Follower(3, leo=5, broker_epoch=7, last_caught_up=60), 9, 100, 30, brokers)
 
 
+def test_the_hw_is_the_least_of_all_that_count() -> None:
+    """5.27, 5.28: an unknown end (-1) holds it; whatever may have moved it is a reason to look."""
+    assert RULES.hw_candidate(10, [8, 9], min_isr=2) == 8
+    assert RULES.hw_candidate(7, [8, 9], min_isr=2) == 7
+    assert RULES.hw_candidate(10, [-1, 9], min_isr=2) == -1
+    assert RULES.hw_candidate(10, [], min_isr=1) == 10
+    assert all(RULES.rechecks_hw(trigger) for trigger in HwTrigger)
+
+
 def test_under_min_isr_the_hw_is_frozen() -> None:
     """5.28, 5.30: what counts is the committed ISR; min ISR never asks for more than there are replicas."""
     assert RULES.may_advance_hw(leading(isr=(1, 2)), 2)
@@ -330,6 +391,7 @@ def test_a_follower_joins_once_it_holds_all_that_may_have_been_promised() -> Non
     assert not RULES.may_join_isr(leading(leso=10), at_ten, 11, registered())
     assert not RULES.may_join_isr(leading(isr=(1, 3)), at_ten, 8, registered())
     assert not RULES.may_join_isr(leading(pending=expand(1, 2, 4)), at_ten, 8, registered())
+    assert not RULES.may_join_between_fetches()
 
 
 def test_members_that_lag_or_were_never_heard_of_are_shrunk() -> None:
@@ -367,6 +429,7 @@ def test_every_refusal_of_a_controller_leaves_the_change_open() -> None:
     assert verdict(Error.NONE, partition_epoch=6) is AfterAlter.WAIT
     for error in (Error.INELIGIBLE_REPLICA, Error.INVALID_UPDATE_VERSION, Error.FENCED_LEADER_EPOCH, Error.NEW_LEADER_ELECTED):
         assert verdict(error) is AfterAlter.WAIT
+    assert verdict(Error.OPERATION_NOT_ATTEMPTED) is AfterAlter.REVERT  # 5.47: it never left the node
     for error in (Error.NOT_CONTROLLER, Error.UNKNOWN_SERVER_ERROR):
         assert verdict(error) is AfterAlter.RESEND
 
@@ -490,6 +553,11 @@ def test_a_log_remembers_the_last_five_batches_of_a_producer() -> None:
     assert entry.batches[-1].last_offset == 106
     bumped = RULES.producer_after(entry, header(batch("a", producer_id=9, producer_epoch=1, base_sequence=0)), 107)
     assert bumped == ProducerEntry(1, (ProducedBatch(0, 0, 107, 107),))
+
+
+def test_followers_remember_producers_too() -> None:
+    """6.11"""
+    assert RULES.follower_tracks_producers()
 
 
 def test_what_is_not_one_whole_intact_batch_is_not_written() -> None:
