@@ -11,6 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from replication.admin_messages import (
+    AdminResponse,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    ForwardedRequest,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+)
 from replication.broker_state import BrokerState
 from replication.controller_channel import ControllerChannel
 from replication.deadlines import Deadlines
@@ -26,19 +34,13 @@ from replication.identity import Key
 from replication.image import MetadataImage, PartitionState, TopicImage
 from replication.isr_changes import IsrChanges
 from replication.messages import (
-    AdminResponse,
     DescribeClusterRequest,
     DescribeConfigsRequest,
     DescribeLogDirsRequest,
-    DescribeQuorumRequest,
-    DescribeQuorumResponse,
     DescribeTopicPartitionsRequest,
     FetchRequest,
-    ForwardedRequest,
     InitProducerIdRequest,
     ListOffsetsRequest,
-    ListPartitionReassignmentsRequest,
-    ListPartitionReassignmentsResponse,
     MetadataRequest,
     OffsetForLeaderEpochRequest,
     ProduceRequest,

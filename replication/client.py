@@ -13,6 +13,21 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from replication.admin_messages import (
+    AlterPartitionReassignmentsRequest,
+    ConfigAlteration,
+    CreatePartitionsRequest,
+    CreateTopicsRequest,
+    DeleteTopicsRequest,
+    DescribeQuorumRequest,
+    ElectLeadersRequest,
+    IncrementalAlterConfigsRequest,
+    ListPartitionReassignmentsRequest,
+    NewPartitions,
+    NewTopic,
+    Reassignment,
+    UnregisterBrokerRequest,
+)
 from replication.client_calls import Allowance, LeaderCall, Question, Walk
 from replication.client_results import (
     Answered,
@@ -34,39 +49,26 @@ from replication.env import Env
 from replication.identity import NO_EPOCH
 from replication.leader_cache import KnownLeader, LeaderCache
 from replication.messages import (
-    AlterPartitionReassignmentsRequest,
-    ConfigAlteration,
-    CreatePartitionsRequest,
-    CreateTopicsRequest,
-    DeleteTopicsRequest,
     DescribeClusterRequest,
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeLogDirsRequest,
-    DescribeQuorumRequest,
     DescribeTopicPartitionsRequest,
-    ElectLeadersRequest,
     FetchPartition,
     FetchRequest,
     FetchResponse,
-    IncrementalAlterConfigsRequest,
     InitProducerIdRequest,
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,
-    ListPartitionReassignmentsRequest,
     Message,
     MetadataRequest,
-    NewPartitions,
-    NewTopic,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
     OffsetForLeaderPartition,
     ProducePartition,
     ProduceRequest,
     ProduceResponse,
-    Reassignment,
-    UnregisterBrokerRequest,
 )
 
 R = TypeVar("R", bound=Result)

@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
+from replication.admin_messages import AdminResponse
 from replication.batch import Record, decode, header_at, is_whole
 from replication.env import Failure
 from replication.errors import Error
 from replication.messages import (
-    AdminResponse,
     EpochEndOffset,
     FetchedPartition,
     InitProducerIdResponse,

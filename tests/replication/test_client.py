@@ -11,6 +11,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from replication.admin_messages import (
+    AdminResponse,
+    AdminResult,
+    AlterPartitionReassignmentsRequest,
+    ConfigAlteration,
+    CreatePartitionsRequest,
+    CreateTopicsRequest,
+    DeleteTopicsRequest,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    ElectLeadersRequest,
+    ForwardedRequest,
+    IncrementalAlterConfigsRequest,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+    NewPartitions,
+    NewTopic,
+    Reassignment,
+    UnregisterBrokerRequest,
+)
 from replication.batch import Record, encode, header_at, with_append_time
 from replication.client import NO_WAIT, Client, Limits, Position
 from replication.client_results import Source, fetched
@@ -20,46 +40,28 @@ from replication.image import TOPIC, TopicImage
 from replication.messages import (
     EARLIEST,
     LATEST,
-    AdminResponse,
-    AdminResult,
-    AlterPartitionReassignmentsRequest,
-    ConfigAlteration,
-    CreatePartitionsRequest,
-    CreateTopicsRequest,
-    DeleteTopicsRequest,
     DescribeConfigsResource,
-    DescribeQuorumRequest,
-    DescribeQuorumResponse,
-    ElectLeadersRequest,
     EpochEndOffset,
     FetchedPartition,
     FetchRequest,
     FetchResponse,
-    ForwardedRequest,
-    IncrementalAlterConfigsRequest,
     InitProducerIdResponse,
     LeaderIdAndEpoch,
     ListedOffset,
     ListOffsetsRequest,
     ListOffsetsResponse,
-    ListPartitionReassignmentsRequest,
-    ListPartitionReassignmentsResponse,
     Message,
     MetadataBroker,
     MetadataPartition,
     MetadataRequest,
     MetadataResponse,
     MetadataTopic,
-    NewPartitions,
-    NewTopic,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
     OffsetForLeaderResult,
     ProducedPartition,
     ProduceRequest,
     ProduceResponse,
-    Reassignment,
-    UnregisterBrokerRequest,
 )
 from tests.replication.memory import MemoryEnv, World
 from tests.replication.scripted import Story, batch, no_leader, topic_id
