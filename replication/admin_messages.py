@@ -1,4 +1,4 @@
-"""replication/admin_messages.py: requests that any broker takes and only the active controller can carry out (3.19), and their answers.
+"""replication/admin_messages.py: requests that any broker takes and only the active controller can carry out (3.19).
 
 In     administrators, through any broker
 Out    the same requests at the active controller; one answer each, of one shape wherever something is changed

@@ -221,6 +221,7 @@ class Broker:
 
     def _delete_gone(self, image: MetadataImage) -> None:
         """3.16, 5.12 Replicas of deleted topics, and those that moved away."""
+        self.state.offline = {key for key in self.state.offline if self._is_assigned(key)}
         for key, partition in list(self.partitions.items()):
             if not self._is_assigned(key):
                 del self.partitions[key]
