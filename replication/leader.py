@@ -94,19 +94,16 @@ class LeaderRole:
 
     def advance_hw(self, trigger: HwTrigger) -> None:
         """5.28 As far as everyone who counts has come."""
-        leader, rules, log = self.state, self.broker.rules, self.log
+        leader, broker, log = self.state, self.broker, self.log
+        rules = broker.rules
         if not rules.rechecks_hw(trigger) or not rules.may_advance_hw(leader, self.min_isr):
             return
-        counting = [follower.leo for follower in self._counting()]
+        counts, leo, now, lag, brokers = rules.counts_for_hw, log.leo, broker.lag_now(), broker.lag_max_ns, broker.image.brokers
+        counting = [f.leo for f in leader.followers.values() if counts(leader, f, leo, now, lag, brokers)]
         hw = rules.leader_hw(log.hw, rules.hw_candidate(log.counted_end, counting, self.min_isr))
         if hw != log.hw:
             log.hw = hw
             self._advanced()
-
-    def _counting(self) -> list[Follower]:
-        broker, leader, leo = self.broker, self.state, self.log.leo
-        counts, now, brokers = broker.rules.counts_for_hw, broker.lag_now(), broker.image.brokers
-        return [f for f in leader.followers.values() if counts(leader, f, leo, now, broker.lag_max_ns, brokers)]
 
     def on_lag_tick(self) -> None:
         """5.32, then 5.28; and who keeps readers waiting."""
@@ -115,10 +112,15 @@ class LeaderRole:
             for follower in self.state.followers.values():
                 self._maybe_expand(follower)
         self.advance_hw(HwTrigger.LAG_TICK)
-        log = self.log
-        if log.hw < log.leo:
-            holding = tuple(follower.broker_id for follower in self._counting() if follower.leo < log.leo)
-            self.broker.env.emit(HighWatermarkHeldBack(**self.standing.where(), hw=log.hw, leo=log.leo, by=holding))
+        if self.log.hw < self.log.leo:
+            self._tell_who_holds_back()
+
+    def _tell_who_holds_back(self) -> None:
+        leader, broker, log = self.state, self.broker, self.log
+        counts, now, brokers = broker.rules.counts_for_hw, broker.lag_now(), broker.image.brokers
+        behind = [f for f in leader.followers.values() if f.leo < log.leo]
+        holding = tuple(f.broker_id for f in behind if counts(leader, f, log.leo, now, broker.lag_max_ns, brokers))
+        broker.env.emit(HighWatermarkHeldBack(**self.standing.where(), hw=log.hw, leo=log.leo, by=holding))
 
     # -- ISR changes ----------------------------------------------------------------------------------------------------
 

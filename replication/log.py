@@ -325,6 +325,8 @@ class Log:
             return 0
         segment = self._segment_of(offset)
         start = segment.positions[segment.batch_at(offset)]
+        if end == segment.end_offset:
+            return segment.size - start
         if segment is self.segments[-1]:
             return segment.position_of(segment.batch_before(end)) - start
         later = self.segments[self.segments.index(segment) :]
@@ -338,8 +340,7 @@ class Log:
         segment = self._segment_of(offset)
         first = segment.batch_at(offset)
         start = segment.positions[first]
-        last = segment.batch_before(end)
-        stop = segment.position_of(last)
+        stop = segment.size if end >= segment.end_offset else segment.position_of(segment.batch_before(end))
         if stop - start > max_bytes:
             fitting = bisect_right(segment.positions, start + max_bytes) - 1
             stop = segment.positions[fitting]

@@ -227,8 +227,8 @@ class Partition:
         if error is not None:
             return self._refused(error)
         verdict = rules.judge_divergence(log.epochs, log.leo, asked.last_fetched_epoch, asked.fetch_offset)
-        last = rules.last_offset_in_range(replica_id != CONSUMER, log.hw, log.leo)
-        if not rules.is_in_range(asked.fetch_offset, log.log_start, last) and not isinstance(verdict, EpochEndOffset):
+        in_range = rules.is_in_range(asked.fetch_offset, log.log_start, log.hw, log.leo, replica_id != CONSUMER)
+        if not in_range and not isinstance(verdict, EpochEndOffset):
             verdict = Error.OFFSET_OUT_OF_RANGE
         if verdict is None and replica_id != CONSUMER:
             verdict = rules.refuse_broker_epoch(replica_epoch, self.broker.image.brokers.get(replica_id))

@@ -61,15 +61,13 @@ class FetchRules(LogRules):
             return Error.OFFSET_OUT_OF_RANGE
         return end if end.epoch < last_fetched_epoch or end.end_offset < fetch_offset else None
 
-    def last_offset_in_range(self, from_replica: bool, hw: int, leo: int) -> int:
-        """5.15, 7.2 Up to the end of the log, the end included, also for clients: above the HW is no error, only nothing to read
-        (B34)."""
-        del from_replica, hw
-        return leo
+    def is_in_range(self, fetch_offset: int, log_start: int, hw: int, leo: int, from_replica: bool) -> bool:
+        """5.15, 7.2 From the first retained offset to the end of the log, the end included, for clients too.
 
-    def is_in_range(self, fetch_offset: int, log_start: int, last: int) -> bool:
-        """5.15, 7.2 Below the first retained offset there is nothing any more, beyond the end nothing yet."""
-        return log_start <= fetch_offset <= last
+        Above the HW is no error, only nothing to read yet: a client that was refused there would start over elsewhere (B34).
+        """
+        del hw, from_replica
+        return log_start <= fetch_offset <= leo
 
     def refuse_broker_epoch(self, broker_epoch: int, registration: BrokerRegistration | None) -> Error | None:
         """5.18 A fetch from a process that has since been replaced says nothing about the broker that now has its id."""
