@@ -22,6 +22,10 @@ CLIENT = -1
 MS = NANOSECONDS
 
 
+def _call(call: Callable[[], object]) -> None:
+    call()
+
+
 class MemoryDisk:
     """A log directory that knows which of its bytes would survive."""
 
@@ -125,8 +129,12 @@ class MemoryEnv:
     def request(self, to: int, channel: str, message: Any, timeout_ns: int | None, then: Callable[[Any], None]) -> None:
         self.world.send(self, to, message, timeout_ns, then)
 
+    def deliver(self, request: Arrived) -> None:
+        if self.alive:
+            self.on_request(request)
+
     def reply(self, request: Any, answer: Any) -> None:
-        self.world.soon(lambda: request.answer(Failure.LOST if answer is CLOSE else answer))
+        self.world.hand(request.answer, Failure.LOST if answer is CLOSE else answer)
 
     def after(self, ns: int, call: Callable[[], None]) -> None:
         self.world.at(self.world.now_ns + ns, lambda: call() if self.alive else None)
@@ -159,14 +167,18 @@ class World:
         self.up: dict[int, MemoryEnv] = {}
         self.steps = 0
         self.cut: set[tuple[int, int]] = set()  # (from, to): what is sent that way is never seen again
-        self._ready: deque[Callable[[], object]] = deque()
+        self._ready: deque[tuple[Callable[[Any], object], Any]] = deque()
         self._timers: list[tuple[int, int, Callable[[], object]]] = []
         self._count = 0
 
     # -- time -----------------------------------------------------------------------------------------------------------
 
     def soon(self, call: Callable[[], object]) -> None:
-        self._ready.append(call)
+        self._ready.append((_call, call))
+
+    def hand(self, call: Callable[[Any], object], to: Any) -> None:
+        """The same for a call with one argument, which most events are."""
+        self._ready.append((call, to))
 
     def at(self, when_ns: int, call: Callable[[], object]) -> None:
         self._count += 1
@@ -177,11 +189,12 @@ class World:
         ready, timers = self._ready, self._timers
         for _ in range(most):
             if timers and timers[0][0] <= self.now_ns:
-                ready.append(heappop(timers)[2])
+                ready.append((_call, heappop(timers)[2]))
             if not ready:
                 return
             self.steps += 1
-            ready.popleft()()
+            call, argument = ready.popleft()
+            call(argument)
         raise AssertionError(f"still busy after {most} steps at {self.now_ns} ns")
 
     def advance(self, ms: float) -> None:
@@ -210,7 +223,7 @@ class World:
             self.at(self.now_ns + timeout_ns, lambda: arrived.answer(Failure.TIMED_OUT))
         if (source, to) not in self.cut:
             receiver.open_requests[arrived] = None
-            self.soon(lambda: receiver.on_request(arrived) if receiver.alive else None)
+            self.hand(receiver.deliver, arrived)
         return arrived
 
     def ask(self, to: int, message: Any) -> list[Any]:

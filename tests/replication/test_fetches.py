@@ -580,6 +580,22 @@ def test_a_request_that_touches_no_new_office_does_not_wait() -> None:
     assert story.consume(1, 0) == []
 
 
+def test_a_request_does_not_overtake_one_that_waits_for_an_office() -> None:
+    """5.41, 6.7: they share a partition, so they are served in the order in which they came; others pass by."""
+    story = led(partitions=3)
+    story.nodes[1].disks[0].held = []
+    gets_a_new_epoch(story)
+
+    def write(*indexes: int) -> list[Any]:
+        asked = tuple(ProducePartition(topic_id("t"), index, batch("x")) for index in indexes)
+        return story.world.ask(1, ProduceRequest(1, 60_000, asked))
+
+    first, second, free = write(0, 1), write(1), write(2)
+    assert (first, second, len(free)) == ([], [], 1)
+    story.nodes[1].disks[0].release()
+    assert [response.base_offset for answer in first + second for response in answer.responses] == [0, 0, 1]
+
+
 def test_a_parked_fetch_that_times_out_while_an_office_is_being_taken_waits_for_it() -> None:
     """5.41: it came before the election, but its answer would be of the new epoch."""
     story = led()

@@ -383,6 +383,7 @@ def test_an_answer_that_comes_after_the_metadata_changes_nothing() -> None:
     assert isr_of(story) == ((1,), frozenset({1}), False)
     assert story.partition(1).standing.partition_epoch == 3
     assert [told.because for told in story.world.told(IsrChanged)] == ["metadata", "metadata"]
+    assert story.world.told(AlterPartitionRefused) == []
 
 
 def test_metadata_that_comes_after_the_answer_changes_nothing() -> None:

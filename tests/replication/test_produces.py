@@ -238,6 +238,19 @@ def test_a_request_that_timed_out_waits_in_none_of_its_partitions() -> None:
     assert nobody_waits(story, 3)
 
 
+def test_a_request_that_timed_out_during_its_sync_does_not_wait_for_it_any_more() -> None:
+    """6.13, 5.41: nor is it answered again when the disk is done."""
+    story = led(1, flush_messages="1")
+    told = replies_of(story)
+    story.nodes[1].disks[0].held = []
+    answers = story.produce(1, "a", acks=1, timeout_ms=100)
+    story.world.advance(100)
+    assert [part.error_code for part in answers] == [Error.REQUEST_TIMED_OUT]
+    assert nobody_waits(story)
+    story.nodes[1].disks[0].release()
+    assert len(told) == 1
+
+
 def test_an_empty_request_is_answered() -> None:
     """6.13: all of nothing is decided."""
     assert produce(led(1)) == [ProduceResponse(())]
