@@ -43,7 +43,7 @@ bench: setup
 	@$(VENV_PYTHON) -m bench
 
 acceptance: setup
-	@TIDEMARK_EXAMPLES=acceptance $(VENV_PYTHON) -m pytest -n auto -m 'not acceptance' tests/model --timeout 3600 $(PYTEST)
+	@TIDEMARK_EXAMPLES=acceptance $(VENV_PYTHON) -m pytest -n auto -m 'not acceptance' tests/model tests/replication --timeout 3600 $(PYTEST)
 	@$(VENV_PYTHON) -m pytest -m acceptance -s --timeout 3600 $(PYTEST)
 
 clean:

@@ -110,7 +110,7 @@ class Broker:
     def _start_timers(self) -> None:
         """Section 18"""
         settings = self.state.settings
-        self._every(settings.replica_lag_time_max_ms // 2, self._on_lag_tick)
+        self._every(max(1, settings.replica_lag_time_max_ms // 2), self._on_lag_tick)
         self._every(settings.replica_high_watermark_checkpoint_interval_ms, self.replicas.checkpoint_hw)
         self._every(settings.log_flush_offset_checkpoint_interval_ms, self.replicas.checkpoint_recovery_points)
         self._every(settings.log_flush_start_offset_checkpoint_interval_ms, self.replicas.checkpoint_log_starts)
