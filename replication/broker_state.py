@@ -36,11 +36,11 @@ class BrokerState:
         """10.3 Replicas of this broker whose log lies, as far as it knows, in a directory that is offline."""
         self.release: Callable[[], None] = lambda: None
         """Let go requests that waited for an office to be taken."""
-        self._lag_by_wall = settings.tidemark_lag_clock == "wall"
-
-    def lag_now(self) -> int:
+        self.lag_now: Callable[[], int] = self._wall_ns if settings.tidemark_lag_clock == "wall" else env.monotonic_ns
         """1.12 The clock that replica lag is measured with; the wall clock, if a plan wants clock jumps to bite as in Kafka."""
-        return self.env.wall_ms() * NANOSECONDS if self._lag_by_wall else self.env.monotonic_ns()
+
+    def _wall_ns(self) -> int:
+        return self.env.wall_ms() * NANOSECONDS
 
     def missing(self, key: Key) -> Error:
         """6.12, 3.16 Why there is no such replica here."""

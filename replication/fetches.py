@@ -76,10 +76,13 @@ class Fetches:
         """5.16 to 5.18 What a fetch tells its leaders; the bounds in `looks` are those of before it counted."""
         counts = self.broker.rules.counts
         for asked, look in zip(fetch.partitions, looks, strict=True):
-            if counts(refused=not isinstance(look, Readable)):
-                partition = self.broker.partitions.get((asked.topic_id, asked.partition))
-                if partition is not None and partition.leader is not None:
-                    partition.leader.remember(fetch.replica_id, fetch.replica_epoch, asked)
+            partition: Partition | None
+            if isinstance(look, Readable):
+                partition, refused = look.partition, False
+            else:
+                partition, refused = self.broker.partitions.get((asked.topic_id, asked.partition)), True
+            if counts(refused) and partition is not None and partition.leader is not None:
+                partition.leader.remember(fetch.replica_id, fetch.replica_epoch, asked)
 
     def must_park(self, fetch: FetchRequest, looks: Looks) -> bool:
         """5.40"""
@@ -120,7 +123,7 @@ class ParkedFetch:
         self.fetch: FetchRequest = request.message
         self.done = False
         self._overdue = False
-        self._partitions = tuple(look.partition for look in looks if isinstance(look, Readable))
+        self._partitions = [look.partition for look in looks if isinstance(look, Readable)]
         for partition in self._partitions:
             self._waiters(partition).add(self)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from replication.batch import Header, header_at, is_whole
+from replication.batch import Header, crc_is_right, header_at, is_well_formed
 from replication.broker_state import BrokerState
 from replication.errors import Error
 from replication.events import CorruptBatchFetched, ReplicaFailed, Truncated
@@ -98,7 +98,7 @@ class FollowerRole:
         position, size = 0, len(records)
         while position < size:
             header = header_at(records, position)
-            if header is None or not is_whole(records, header, position):
+            if header is None or not is_well_formed(header) or not crc_is_right(records, header, position):
                 self.broker.env.emit(CorruptBatchFetched(**self.standing.where(), offset=log.leo))
                 return AfterError.BACK_OFF
             if not rules.may_append(header.partition_leader_epoch, fetched_epoch):

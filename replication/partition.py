@@ -61,8 +61,7 @@ class Partition:
 
     @property
     def taking_office(self) -> bool:
-        offices = self.broker.taking_office
-        return bool(offices) and self.key in offices  # nearly always there is none, and a key is slow to hash
+        return self.key in self.broker.taking_office
 
     # -- metadata -------------------------------------------------------------------------------------------------------
 
@@ -117,8 +116,9 @@ class Partition:
 
     def look_at_hw(self, trigger: HwTrigger) -> None:
         """5.27 Nothing is acknowledged before the office is taken."""
-        if self.leader is not None and not self.taking_office:
-            self.leader.advance_hw(trigger)
+        leader, offices = self.leader, self.broker.taking_office
+        if leader is not None and not (offices and self.key in offices):
+            leader.advance_hw(trigger)
 
     def _follow(self, state: PartitionState) -> None:
         """5.11, 5.12 A new leader epoch makes a new follower; without a leader there is nobody to follow."""

@@ -41,7 +41,7 @@ class FetchRules(LogRules):
         self, asked: int, own: int, is_leader: bool, replica_id: int, replicas: Collection[int]
     ) -> Error | None:
         """5.14 First the epoch, then the office, then whether the follower belongs here at all."""
-        if error := self.check_leader_epoch(asked, own):
+        if asked != own and (error := self.check_leader_epoch(asked, own)):
             return error
         if not is_leader:
             return Error.NOT_LEADER_OR_FOLLOWER

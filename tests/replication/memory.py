@@ -107,7 +107,7 @@ class Arrived:
 
     def answer(self, answer: Any) -> None:
         """Hand the answer, or the failure, to whoever asked: once. Over a cut an answer is lost: only the timeout is left."""
-        lost = not isinstance(answer, Failure) and self.way_back in self.world.cut
+        lost = self.world.cut and not isinstance(answer, Failure) and self.way_back in self.world.cut
         if not self.answered and not lost:
             self.answered = True
             self.receiver.open_requests.pop(self, None)
@@ -221,7 +221,7 @@ class World:
         arrived = Arrived(self, message, sender, receiver, then)
         if timeout_ns is not None:
             self.at(self.now_ns + timeout_ns, lambda: arrived.answer(Failure.TIMED_OUT))
-        if (source, to) not in self.cut:
+        if not self.cut or (source, to) not in self.cut:
             receiver.open_requests[arrived] = None
             self.hand(receiver.deliver, arrived)
         return arrived
