@@ -179,7 +179,9 @@ class Broker:
 
     def on_image(self, image: MetadataImage) -> None:
         """3.7, 3.8, 3.14 From the last image to this one: settings, then deletions, then leaders, then followers."""
-        if self._closing or not self._open:
+        if self._closing:
+            return
+        if not self._open:
             self._early_image = image
             return
         old, self.state.image = self.state.image, image

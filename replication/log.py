@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import partial
 
 from replication import files
 from replication.barrier import Barrier
@@ -139,24 +140,17 @@ class Log:
     def sync(self, then: OnDone = nobody) -> None:
         """Make everything that is in the log now survive a power cut; `then` comes when it does."""
         end, cuts = self.leo, self._cuts
-        dirty = [(segment, segment.size) for segment in self.segments if segment.synced_size != segment.size]
-        open_syncs = len(dirty)
+        syncs = Barrier()
+        for segment in self.segments:
+            if segment.synced_size != segment.size:
+                self.directory.sync(segment.log_path, partial(self._synced, segment, segment.size, cuts, syncs.begin()))
+        syncs.then(lambda: self._durable_to(end, cuts))
+        syncs.then(then)
 
-        def synced(segment: Segment, size: int) -> None:
-            nonlocal open_syncs
-            open_syncs -= 1
-            if cuts == self._cuts:
-                segment.synced_size = max(segment.synced_size, size)
-                if not open_syncs:
-                    self._durable_to(end)
-            if not open_syncs:
-                then()
-
-        for segment, size in dirty:
-            self.directory.sync(segment.log_path, lambda segment=segment, size=size: synced(segment, size))  # type: ignore[misc]
-        if not dirty:
-            self._durable_to(end)
-            then()
+    def _synced(self, segment: Segment, size: int, cuts: int, done: OnDone) -> None:
+        if cuts == self._cuts:
+            segment.synced_size = max(segment.synced_size, size)
+        done()
 
     def close(self, then: OnDone) -> None:
         """4.5 The last words: the time index ends as that of a rolled segment does, and everything is durable."""
@@ -165,9 +159,10 @@ class Log:
         self._write_time_index(last)
         self.sync(then)
 
-    def _durable_to(self, end: int) -> None:
-        self.durable_end = max(self.durable_end, end)
-        self._last_flush_ns = self.env.monotonic_ns()
+    def _durable_to(self, end: int, cuts: int) -> None:
+        if cuts == self._cuts:
+            self.durable_end = max(self.durable_end, end)
+            self._last_flush_ns = self.env.monotonic_ns()
 
     def count_or_flush(self) -> None:
         """5.41 The new end counts at once, unless a flush interval says that its sync comes first."""

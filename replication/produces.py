@@ -113,4 +113,5 @@ class _Produce:
     def _answer(self) -> None:
         if not self.done and self.request.message.acks != 0:
             self.done = True
-            self.broker.env.reply(self.request, ProduceResponse(tuple(self.results)))  # type: ignore[arg-type]  # all are decided
+            decided = tuple(result for result in self.results if result is not None)  # by now all of them
+            self.broker.env.reply(self.request, ProduceResponse(decided))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from replication import files
+from replication.barrier import Barrier
 from replication.broker_state import BrokerState
 from replication.directory import LogDirectory, OnDone
 from replication.env import IoError
@@ -194,19 +195,10 @@ def _for_each(directories: Sequence[LogDirectory], step: Step, then: OnDone) -> 
 
 
 def _flush(directory: LogDirectory, done: OnDone) -> None:
-    logs = list(directory.logs.values())
-    left = len(logs)
-
-    def flushed() -> None:
-        nonlocal left
-        left -= 1
-        if not left:
-            done()
-
-    for log in logs:
-        log.close(flushed)
-    if not logs:
-        done()
+    flushes = Barrier()
+    for log in directory.logs.values():
+        log.close(flushes.begin())
+    flushes.then(done)
 
 
 def _one_after_another(directory: LogDirectory, steps: list[Step], then: OnDone) -> None:
