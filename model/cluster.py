@@ -3,7 +3,9 @@
 In     a world (clusters/sim, local, docker, ssh) implements these protocols
 Out    nemesis, workloads and harness are written against them and never ask which world they are in
 Rules  a verb that a world cannot do is absent from `can`, and a plan that asks for it is refused before anything starts.
-       Time is integer nanoseconds since the start of the run. Handles act at once; only faults wait, by yielding (DESIGN 11.2).
+       Time is integer nanoseconds on one clock. Handles act at once; only faults wait, by yielding (DESIGN 11.2).
+       Faults of one verb on one link or disk add up: each `heal` of that verb takes one of them away. `touched` counts what the
+       faults in force there have changed so far, so that a fault can say at its end whether it had teeth; None = cannot be told.
 """
 
 from __future__ import annotations
@@ -11,11 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import msgspec
 
 from model.operation import Answer, Operation
+
+if TYPE_CHECKING:
+    from model.plan import Topic
 
 NodeId = int  # from 1, brokers first; written n1 .. n6
 TopicPartition = tuple[str, int]
@@ -71,7 +76,7 @@ class Damage(msgspec.Struct, frozen=True):
 
 
 class Fired(msgspec.Struct, frozen=True):
-    """How a fault went. `bit` says whether anything observable changed; None = cannot be told."""
+    """How a fault went. `bit` says whether anything observable changed; None = not yet, or not ever, to be told."""
 
     bit: bool | None
     damage: tuple[Damage, ...] = ()
@@ -158,7 +163,7 @@ class Timeline(Protocol):
 
 
 class Links(Protocol):
-    """Faults of one directed link (DESIGN 11.10). Two faults on one link add up; `heal` ends all of them."""
+    """Faults of one directed link (DESIGN 11.10)."""
 
     def cut(self, link: Link, streams: Streams = "both") -> None:
         """Nothing passes, connections stay; on heal they end and what was queued is lost."""
@@ -187,19 +192,32 @@ class Links(Protocol):
         """One kind of message is held (its connection waits), dropped (its connection ends) or repeated (a copy later)."""
         ...
 
-    def heal(self, link: Link) -> None: ...
+    def touched(self, link: Link, verb: Ability) -> int | None:
+        """How many messages and connections the faults of this verb kept, moved or ended."""
+        ...
+
+    def heal(self, link: Link, verb: Ability | None = None) -> None:
+        """Take one fault of this verb away; without a verb, all of them."""
+        ...
 
 
 class Processes(Protocol):
-    """Node processes. Whatever ends one uncleanly says what it cost."""
+    """Node processes. Whatever ends one uncleanly says what it cost. A paused one must be resumed as often as it was paused."""
 
     def start(self, node: NodeId) -> None: ...
     def kill(self, node: NodeId) -> tuple[Damage, ...]: ...
-    def stop(self, node: NodeId) -> None: ...
+    def stop(self, node: NodeId) -> None:
+        """Ask for the orderly end; it takes its time, and `ClusterState.running` shows when it is over."""
+        ...
+
     def pause(self, node: NodeId) -> None: ...
     def resume(self, node: NodeId) -> None: ...
     def slow(self, node: NodeId, share: float | None) -> None:
         """A share of one CPU, such as 0.1; None gives all of it back."""
+        ...
+
+    def touched(self, node: NodeId) -> int | None:
+        """How many things that happened to this process had to wait, since it was paused or slowed."""
         ...
 
 
@@ -211,6 +229,9 @@ class Clocks(Protocol):
     def strobe(self, node: NodeId, by_ns: int, every_ns: int) -> None: ...
     def drift(self, node: NodeId, parts_per_million: int) -> None: ...
     def restore(self, node: NodeId) -> None: ...
+    def touched(self, node: NodeId) -> int | None:
+        """How many readings of this node's clocks were not the true time, since they were last true."""
+        ...
 
 
 class Disks(Protocol):
@@ -224,12 +245,19 @@ class Disks(Protocol):
     def slow_sync(self, node: NodeId, delay_ns: int, directory: int = 0) -> None: ...
     def read_only(self, node: NodeId, directory: int = 0) -> None: ...
     def io_error(self, node: NodeId, on: Literal["read", "write", "sync"], directory: int = 0) -> None: ...
-    def heal(self, node: NodeId, directory: int = 0) -> None: ...
+    def touched(self, node: NodeId, verb: Ability, directory: int = 0) -> int | None:
+        """How many calls the faults of this verb refused or held up."""
+        ...
+
+    def heal(self, node: NodeId, verb: Ability | None = None, directory: int = 0) -> None:
+        """Take one fault of this verb away; without a verb, all of them. What was lost or changed stays so."""
+        ...
 
 
 class Admin(Protocol):
     """Changes an operator would make, through the Kafka protocol. `done` gets None, or Kafka's error name."""
 
+    def create_topic(self, name: str, topic: Topic, done: AdminDone) -> None: ...
     def elect(self, at: TopicPartition, kind: Literal["preferred", "unclean"], done: AdminDone) -> None: ...
     def reassign(self, at: TopicPartition, replicas: tuple[NodeId, ...] | None, done: AdminDone) -> None:
         """None cancels the reassignment in progress."""
@@ -251,6 +279,25 @@ class Client(Protocol):
         ...
 
 
+class Exit(msgspec.Struct, frozen=True):
+    """The end of a node process that nobody asked for. `allowed`: the protocol says so (PROTOCOL 4.17, 4.20, 10.1, 10.4)."""
+
+    at_ns: int
+    node: NodeId
+    reason: str
+    allowed: bool
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """What metadata and nodes told about a run: rows of model/evidence.py, in the order in which they happened."""
+
+    changes: tuple[Mapping[str, Any], ...]
+    registrations: tuple[Mapping[str, Any], ...]
+    exits: tuple[Exit, ...]
+    complete: bool  # nothing is missing among the changes (CHECKERS 1.8)
+    digest: str | None = None  # of everything that happened, where a world can repeat it
+
+
 class Cluster(Protocol):
     """A world with nodes in it."""
 
@@ -264,8 +311,12 @@ class Cluster(Protocol):
     admin: Admin
 
     def start(self) -> None: ...
-    def client(self, group: int) -> Client: ...
+    def client(self, group: int) -> Client:
+        """A new client of this group, with connections of its own; groups count from 1."""
+        ...
+
     def observe(self) -> ClusterState: ...
+    def told(self) -> Told: ...
     def collect(self, into: Path) -> None:
         """Logs and data directories."""
         ...
@@ -276,4 +327,3 @@ class Cluster(Protocol):
 
 
 Args = Mapping[str, Any]  # a fault's arguments, typed by model/vocabulary.py
-Inject = Callable[[Cluster, tuple[NodeId, ...], Args], Steps[Fired]]

@@ -1,0 +1,58 @@
+"""model/workload.py: what a workload is given, and what it must be able to do, so that the run loop need not know which it is.
+
+In     a `Stage`: the plan, time, processes that record whatever they submit, streams of random numbers, the plan's conditions
+Out    operations, submitted by processes; `idle` once it was stopped and the last one has come back
+Not    outcomes, numbers and times of operations: harness/recorder.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from model.chance import Chance
+from model.cluster import Timeline
+from model.operation import Operation, Row
+from model.plan import Plan
+from model.schedule import Condition
+
+
+class Process(Protocol):
+    """One process of a history: it has one operation open at a time, and a new id after one that ended `info` (CHECKERS 2.4)."""
+
+    @property
+    def number(self) -> int:
+        """Which of the plan's processes this is, from 0; it stays when the id changes."""
+        ...
+
+    def submit(self, batch: tuple[Operation, ...], done: Callable[[tuple[Row, ...]], None]) -> None:
+        """One request; `done` gets the rows that were recorded, one per operation. A write without a value is given one that nobody has written."""
+        ...
+
+
+class Stage(msgspec.Struct, frozen=True):
+    """Everything a workload may touch."""
+
+    plan: Plan
+    time: Timeline
+    processes: tuple[Process, ...]
+    chance: Callable[[str], Chance]
+    """The stream of random numbers for one purpose of the workload's own."""
+    met: Callable[[Condition], bool]
+    """Whether a condition holds now."""
+
+
+class Workload(Protocol):
+    """What clients do during a run."""
+
+    def start(self) -> None: ...
+    def stop(self) -> None:
+        """Begin nothing more."""
+        ...
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is open."""
+        ...

@@ -1,0 +1,31 @@
+"""nemesis/fault.py: what a fault is: one small file each, with `inject` and `heal` (DESIGN 11.2).
+
+In     a cluster's handles; targets that are already resolved, nodes or links or partitions; typed arguments
+Out    `inject` is a generator: it acts through handles, may wait by yielding, and returns `Fired`.
+       `heal` undoes what can be undone and says whether the fault had an effect by then: None leaves what `inject` said
+Not    whom to hit (targets.py, shapes.py), when (the schedule), which world it is: `needs` of model/vocabulary.py sees to that
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+import msgspec
+
+from model.cluster import Ability, Args, Cluster, Fired, Link, NodeId, Steps, TopicPartition
+from model.vocabulary import FAULTS
+
+T = TypeVar("T", NodeId, Link, TopicPartition)
+
+
+class Fault(msgspec.Struct, Generic[T], frozen=True):
+    """A fault by its name in the vocabulary."""
+
+    name: str
+    inject: Callable[[Cluster, tuple[T, ...], Args], Steps[Fired]]
+    heal: Callable[[Cluster, tuple[T, ...], Args], bool | None] | None = None
+
+    @property
+    def needs(self) -> frozenset[Ability]:
+        return FAULTS[self.name].needs
