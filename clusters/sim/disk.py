@@ -1,0 +1,233 @@
+"""clusters/sim/disk.py: one log directory, in memory, able to forget (`replication.env.Disk`).
+
+In     append, read, truncate, sync, replace, delete from the node; wipe, lose_unsynced, tear, rot and refusals from the nemesis
+Out    `then` is called once the bytes are durable, after a seeded delay: never earlier, never twice, in the order of the calls
+Keeps  `files`, as a process sees them, and `durable`, what a power cut leaves. Synced bytes survive every crash, but not wipe or
+       rot. Before damage is done the whole directory is put aside, so that any damage can be undone
+Not    which node is hurt, and when (nemesis/); how many records a damage cost (damage.py)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from clusters.sim.disk_faults import DiskFaults
+from clusters.sim.kernel import Kernel
+from clusters.sim.kinds import WRITE_DURABLE
+from clusters.sim.latency import DRAW_BITS, sync_latency
+from model.chance import Chance, below, between, pick
+from replication.env import Done, IoError
+
+if TYPE_CHECKING:
+    from clusters.sim.env import SimEnv
+
+Content = dict[str, bytes]
+
+
+class File:
+    """A file as a process sees it. `clean`: so many of its first bytes are also the first bytes of the durable file."""
+
+    __slots__ = ("clean", "data")
+
+    def __init__(self, data: bytes = b"", clean: int = 0) -> None:
+        self.data, self.clean = bytearray(data), clean
+
+
+class Pending:
+    """A write on its way to being durable."""
+
+    __slots__ = ("content", "done", "file", "keep", "length", "owner", "path", "power")
+
+    def __init__(self, path: str, file: File, length: int, owner: SimEnv | None, power: int) -> None:
+        self.path, self.file, self.length, self.owner, self.power = path, file, length, owner, power
+        self.content: bytes | None = None  # put aside when the file is cut while its sync is on its way
+        self.keep: Callable[[Pending], None] | None = None
+        self.done: Done | None = None
+
+
+class SimDisk:
+    """A directory that knows which of its bytes would survive."""
+
+    def __init__(self, kernel: Kernel, chance: Chance, node_id: int) -> None:
+        self.kernel, self.node_id = kernel, node_id
+        self.owner: SimEnv | None = None  # the life of the process that uses it
+        self.files: dict[str, File] = {}
+        self.durable: dict[str, bytearray] = {}
+        self.faults = DiskFaults()
+        self._chance = chance
+        self._busy_until = 0
+        self._power = 0  # counts power cuts: what was on its way before one never arrives
+        self._pending: dict[Pending, None] = {}
+        self._before: tuple[Content, Content] | None = None
+
+    # -- what a node asks -----------------------------------------------------------------------------------------------
+
+    def append(self, path: str, data: bytes) -> IoError | None:
+        if self.faults.active and (error := self.faults.refuse("grow")):
+            return error
+        file = self.files.get(path)
+        if file is None:
+            file = self.files[path] = File()
+        file.data += data
+        return None
+
+    def read(self, path: str, position: int = 0, length: int | None = None) -> bytes | IoError:
+        if self.faults.active and (error := self.faults.refuse("read")):
+            return error
+        file = self.files.get(path)
+        if file is None:
+            return IoError(f"no such file: {path}")
+        return bytes(file.data[position : None if length is None else position + length])
+
+    def truncate(self, path: str, size: int) -> IoError | None:
+        if self.faults.active and (error := self.faults.refuse("write")):
+            return error
+        file = self.files[path]
+        for pending in self._pending:
+            if pending.file is file and pending.content is None and pending.length > size:
+                pending.content = bytes(file.data[: pending.length])
+        del file.data[size:]
+        file.clean = min(file.clean, size)
+        return None
+
+    def list(self) -> Sequence[str] | IoError:
+        if self.faults.active and (error := self.faults.refuse("read")):
+            return error
+        return tuple(self.files)
+
+    def sync(self, path: str, then: Done) -> None:
+        file = self.files.get(path)
+        if file is None:
+            file = self.files[path] = File()
+        self._later(Pending(path, file, len(file.data), self.owner, self._power), self._keep_synced, then, "sync")
+
+    def replace(self, path: str, data: bytes, then: Done) -> None:
+        file = File(data)
+        if not (self.faults.active and self.faults.refuses("grow")):
+            self.files[path] = file
+        self._later(Pending(path, file, len(data), self.owner, self._power), self._keep_synced, then, "grow")
+
+    def delete(self, path: str, then: Done) -> None:
+        file = self.files.get(path, File())
+        if not (self.faults.active and self.faults.refuses("write")):
+            self.files.pop(path, None)
+        self._later(Pending(path, file, 0, self.owner, self._power), self._keep_gone, then, "write")
+
+    # -- becoming durable -----------------------------------------------------------------------------------------------
+
+    def _later(self, pending: Pending, keep: Callable[[Pending], None], done: Done, call: str) -> None:
+        """The delay is drawn whatever becomes of the write. A refused one keeps nothing, and says so in its turn."""
+        took = sync_latency(self._chance.getrandbits(DRAW_BITS))
+        error = None
+        if self.faults.active:
+            error = self.faults.refuse(call)
+            took += self.faults.slow()
+        self._busy_until = max(self.kernel.now, self._busy_until) + took
+        pending.done = done
+        if error is None:
+            pending.keep = keep
+            self._pending[pending] = None
+        self.kernel.at(self._busy_until, self._complete, (pending, error))
+
+    def _complete(self, completed: tuple[Pending, IoError | None]) -> None:
+        pending, error = completed
+        if pending.power != self._power:
+            return
+        self._pending.pop(pending, None)
+        if pending.keep is not None:
+            pending.keep(pending)
+        self.kernel.note(WRITE_DURABLE, self.node_id, pending.length)
+        if pending.owner is not None and pending.done is not None:
+            pending.owner.enter(pending.done, error)
+
+    def _keep_synced(self, pending: Pending) -> None:
+        file, path = pending.file, pending.path
+        durable = self.durable.get(path)
+        if pending.content is None and durable is not None and file.clean == len(durable) <= pending.length:
+            durable += file.data[file.clean : pending.length]  # the usual way: a log that has grown
+        else:
+            content = file.data[: pending.length] if pending.content is None else pending.content
+            self.durable[path] = bytearray(content)
+        # Of a file that was cut meanwhile only what nobody touched is known to be the same on both sides.
+        file.clean = pending.length if pending.content is None else min(file.clean, pending.length)
+
+    def _keep_gone(self, pending: Pending) -> None:
+        self.durable.pop(pending.path, None)
+
+    # -- damage: the process is dead by now -----------------------------------------------------------------------------
+
+    def content(self) -> Content:
+        """What a process would find."""
+        return {path: bytes(file.data) for path, file in self.files.items()}
+
+    def undo_damage(self) -> None:
+        """As it was before the last damage."""
+        if self._before is not None:
+            seen, durable = self._before
+            self.durable = {path: bytearray(data) for path, data in durable.items()}
+            self._show(seen)
+            self._before = None
+
+    def wipe(self) -> None:
+        self._put_aside()
+        self.durable.clear()
+        self._power_cut()
+
+    def lose_unsynced(self) -> None:
+        """A power cut: also names, cuts and deletes that were not durable are undone."""
+        self._put_aside()
+        self._power_cut()
+
+    def tear(self) -> None:
+        """A power cut in the middle of a write: one log has some bytes more than it had synced, and ends inside a batch."""
+        self._put_aside()
+        torn = self._torn_file()
+        self._power_cut()
+        if torn is not None:
+            path, kept = torn
+            self.durable[path] = bytearray(kept)
+            self._show({**self.content(), path: kept})
+
+    def _torn_file(self) -> tuple[str, bytes] | None:
+        grown = [
+            (path, file, len(self.durable[path]))
+            for path, file in self.files.items()
+            if path.endswith(".log") and path in self.durable and file.clean == len(self.durable[path]) < len(file.data)
+        ]
+        if not grown:
+            return None
+        path, file, synced = pick(self._chance, grown)
+        return path, bytes(file.data[: between(self._chance, synced + 1, max(synced + 1, len(file.data) - 1))])
+
+    def rot(self) -> tuple[str, int] | None:
+        """Flip one bit of one log, in what was synced and in what a process reads. Where, or None if there is no log to rot."""
+        self._put_aside()
+        logs = [path for path, data in self.durable.items() if path.endswith(".log") and data and path in self.files]
+        if not logs:
+            return None
+        path = pick(self._chance, logs)
+        position, bit = below(self._chance, len(self.durable[path])), 1 << below(self._chance, 8)
+        self.durable[path][position] ^= bit
+        file = self.files[path]
+        if position < len(file.data):
+            file.data[position] ^= bit
+        return path, position
+
+    def _put_aside(self) -> None:
+        self._before = self.content(), {path: bytes(data) for path, data in self.durable.items()}
+
+    def _power_cut(self) -> None:
+        self._power += 1
+        self._pending.clear()
+        self._show({path: bytes(data) for path, data in self.durable.items()})
+
+    def _show(self, content: Content) -> None:
+        """What a process finds from now on. A byte that is not durable as well does not count as clean."""
+        self.files = {path: File(data, _common(data, self.durable.get(path, b""))) for path, data in content.items()}
+
+
+def _common(one: bytes, other: bytes | bytearray) -> int:
+    """How many leading bytes are the same: all of the shorter, or it is not worth knowing."""
+    shorter = min(len(one), len(other))
+    return shorter if one[:shorter] == other[:shorter] else 0

@@ -1,0 +1,102 @@
+"""clusters/sim/kernel.py: time and order. Everything that happens is one entry of one heap.
+
+In     calls with a time, in integer nanoseconds; one sequence number breaks every tie, so order never depends on anything else
+Out    the calls, one after the other; time jumps from one to the next
+Keeps  a digest over whatever is noted: two runs with the same digest did the same things at the same times in the same order
+Not    what the calls do: nothing in here knows of nodes or messages
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from array import array
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import Any
+
+_NUMBERS_AT_ONCE = 8_192
+
+
+class Digest:
+    """SHA-256 over numbers, taken in large pieces: noting something costs a fraction of a microsecond."""
+
+    def __init__(self) -> None:
+        self._numbers = array("q")
+        self._hash = hashlib.sha256()
+
+    def note(self, *numbers: int) -> None:
+        """Whole numbers of 64 bits with a sign."""
+        self._numbers.extend(numbers)
+        if len(self._numbers) > _NUMBERS_AT_ONCE:
+            self._take()
+
+    def note_text(self, text: str) -> None:
+        self._take()
+        self._hash.update(text.encode())
+
+    def hex(self) -> str:
+        self._take()
+        return self._hash.hexdigest()
+
+    def _take(self) -> None:
+        if sys.byteorder == "big":
+            self._numbers.byteswap()
+        self._hash.update(self._numbers.tobytes())
+        del self._numbers[:]
+
+
+class Kernel:
+    """The heap, the clock and the digest."""
+
+    def __init__(self) -> None:
+        self.now = 0
+        self.steps = 0
+        self.running = 0  # the sequence number of the event that happens now
+        self.digest = Digest()
+        self._heap: list[tuple[int, int, Callable[[Any], object], Any]] = []
+        self._count = 0
+
+    def at(self, when: int, call: Callable[[Any], object], argument: Any) -> None:
+        """Call it then; calls for the same moment come in the order in which they were asked for."""
+        self._count = count = self._count + 1
+        heappush(self._heap, (when, count, call, argument))
+
+    def note(self, kind: int, node: int, key: int) -> None:
+        """Put what happens now into the digest."""
+        self.digest.note(self.now, self.running, kind, node, key)
+
+    def run_until(self, done: Callable[[], bool], end: int) -> bool:
+        """Everything up to `end`, or until `done`; whether it was done."""
+        heap, steps = self._heap, 0
+        try:
+            while not done():
+                if not heap or heap[0][0] > end:
+                    self.now = end
+                    return done()
+                self.now, self.running, call, argument = heappop(heap)
+                steps += 1
+                call(argument)
+            return True
+        finally:
+            self.steps += steps
+
+
+class SimTimeline:
+    """`model.cluster.Timeline` over the kernel."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+
+    def now_ns(self) -> int:
+        return self._kernel.now
+
+    def after(self, delay_ns: int, call: Callable[[], None]) -> None:
+        self._kernel.at(self._kernel.now + delay_ns, _call, call)
+
+    def run_until(self, done: Callable[[], bool], limit_ns: int) -> bool:
+        return self._kernel.run_until(done, self._kernel.now + limit_ns)
+
+
+def _call(call: Callable[[], None]) -> None:
+    call()
