@@ -3,6 +3,7 @@
 In     a cluster's handles; targets that are already resolved, nodes or links or partitions; typed arguments
 Out    `inject` is a generator: it acts through handles, may wait by yielding, and returns `Fired`.
        `heal` undoes what can be undone and says whether the fault had an effect by then: None leaves what `inject` said
+Waits  are answered True when they are over. False: the limit came first, or the fault is being healed: act no more, return
 Not    whom to hit (targets.py, shapes.py), when (the schedule), which world it is: `needs` of model/vocabulary.py sees to that
 """
 

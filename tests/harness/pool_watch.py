@@ -1,0 +1,33 @@
+"""tests/harness/pool_watch.py: what tests of the pool wait for, from inside a worker and from outside."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+DEADLINE_S = 120.0  # reached only when something is wrong
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + DEADLINE_S
+    while not true():
+        if time.monotonic() > give_up:
+            raise TimeoutError(f"still not so after {DEADLINE_S:g} s")
+        time.sleep(0.01)
+
+
+def noted_pids(notes: Path) -> list[int]:
+    return [int(pid) for file in notes.glob("pids-*") for pid in file.read_text().split()]
+
+
+def alive(pids: Iterable[int]) -> list[int]:
+    """Those that still run: a zombie that nobody has waited for does not."""
+    return [pid for pid in pids if _state(pid) not in ("", "Z", "X")]
+
+
+def _state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
