@@ -21,7 +21,7 @@ from model.plan import digest, to_data, to_yaml
 app = typer.Typer(
     name="tidemark",
     help="Break a replicated log on purpose, and check whether its promises were kept.",
-    epilog="Examples: tidemark doctor · tidemark plan plans/default.yaml · tidemark demo",
+    epilog="Examples: tidemark run --runs 100 · tidemark doctor · tidemark plan plans/default.yaml · tidemark demo",
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -30,6 +30,8 @@ app = typer.Typer(
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON object on standard output, everything else on standard error.")
 ]
+StorePath = Annotated[str, typer.Option("--store", metavar="PATH", help="Where runs are kept.")]
+Run = Annotated[str, typer.Argument(metavar="RUN", help="A run in a store: STORE/campaign/number.")]
 Overrides = Annotated[
     list[str],
     typer.Option("--set", metavar="PATH=VALUE", help="Replace one field of the plan; the path is written with slashes."),
@@ -66,6 +68,49 @@ def plan(
             chosen = ", ".join(f"{path} = {value}" for path, value in cell.chosen.items())
             print(f"--- # plan {number + 1} of {len(cells)}: {chosen}")
         print(to_yaml(cell.plan), end="")
+
+
+@app.command(epilog="Example: tidemark run plans/default.yaml --runs 200 --seed 7")
+def run(
+    plan: Annotated[Path | None, typer.Argument(metavar="PLAN", help="A plan in YAML; without one, the default plan.")] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Replaces the plan's seed.")] = None,
+    runs: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="A campaign of so many runs, each with its own seed.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Worker processes; without it, one per core.")] = None,
+    store: StorePath = "store",
+    overrides: Overrides = [],  # noqa: B006  typer reads the default and never changes it
+    as_json: Json = False,
+) -> int:
+    """Run a plan in the simulator, once or many times; the same command goes on with a campaign that was interrupted."""
+    from harness.commands import run_plan
+
+    more = [*overrides, *([] if seed is None else [f"seed={seed}"])]
+    return run_plan(plan, more, runs=runs, jobs=jobs, store=store, as_json=as_json)
+
+
+@app.command(epilog="Example: tidemark replay store/runs/00000")
+def replay(path: Run, as_json: Json = False) -> int:
+    """Run a stored run again, from its own plan, and say whether the same things happened."""
+    from harness.commands import replay_run
+
+    return replay_run(path, as_json=as_json)
+
+
+@app.command(epilog="Example: tidemark trace store/runs/00000 --from 4s --to 9s --node n1")
+def trace(
+    path: Run,
+    node: Annotated[list[str], typer.Option(metavar="NODE", help="Only what happens at this node; may be repeated.")] = [],  # noqa: B006
+    partition: Annotated[str | None, typer.Option(metavar="TOPIC/N", help="Only what concerns this partition.")] = None,
+    begin: Annotated[str, typer.Option("--from", metavar="TIME", help="From this time of the run on.")] = "",
+    end: Annotated[str, typer.Option("--to", metavar="TIME", help="Up to this time of the run.")] = "",
+    messages: Annotated[str, typer.Option(metavar="KINDS", help="Messages as well: `all`, or kinds such as Fetch,Produce.")] = "",
+    everything: Annotated[bool, typer.Option("--all", help="Every operation on a line of its own.")] = False,
+) -> None:
+    """Run a stored run again and print what happens, a line each: faults in the margin, a column per node."""
+    from harness.commands import trace_run
+
+    trace_run(path, nodes=node, partition=partition, window=(begin, end), messages=messages, everything=everything)
 
 
 @app.command(epilog="Example: tidemark doctor --require docker,java")

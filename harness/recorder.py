@@ -53,7 +53,6 @@ class Recorder:
         for request in self._open.values():
             results = [_OPEN_WRITE if asked.kind in WRITES else _OPEN_READ for asked in request.batch]
             self._write([_row(request, index, _NO_ANSWER, result, end_ns) for index, result in enumerate(results)])
-        self._open.clear()
 
     # -- for processes --------------------------------------------------------------------------------------------------
 

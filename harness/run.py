@@ -1,7 +1,8 @@
 """harness/run.py: one run, from a plan to everything that was recorded of it: written once, for every world (DESIGN 3).
 
 In     a plan whose schedule is explicit, a cluster that has not been started
-Out    `Recorded`: history, events with their damage, changes, registrations, observations, and what keeps a verdict from being clear
+Out    `Recorded`: history, events with their damage, changes, registrations, observations, and what keeps a verdict from being
+       clear
 Steps  start, create topics, workload and faults, heal, settle, final read, collect. Time zero is where workload and faults begin
 Not    which world this is, where it is stored (harness/execute.py), what it proves (checkers/)
 """
@@ -9,7 +10,8 @@ Not    which world this is, where it is stored (harness/execute.py), what it pro
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -76,7 +78,9 @@ def run(plan: Plan, schedule: Schedule, cluster: Cluster, watch: RunWatch | None
 
 def check_abilities(plan: Plan, schedule: Schedule, can: frozenset[Ability]) -> None:
     """A plan that asks for what this world cannot do is refused before anything starts."""
-    wanted = [(f"schedule/{i}/fault", ability) for i, event in enumerate(schedule) for ability in sorted(FAULTS[event.fault].needs)]
+    wanted = [
+        (f"schedule/{i}/fault", ability) for i, event in enumerate(schedule) for ability in sorted(FAULTS[event.fault].needs)
+    ]
     wanted += [(f"needs/{i}", Ability(name)) for i, name in enumerate(plan.needs)]
     for where, ability in wanted:
         if ability not in can:
@@ -94,11 +98,11 @@ class _Run:
         self.recovery_ns = plan.judge.recovery_ns or recovery_bound_ns(plan.config)
         self.origin_ns = 0
 
-    def execute(self, make_workload: Any) -> Recorded:
+    def execute(self, make_workload: Callable[[Stage], Workload]) -> Recorded:
         self.cluster.start()
         self._create_topics()
         self._begin()
-        workload: Workload = make_workload(self._stage("workload"))
+        workload = make_workload(self._stage("workload"))
         workload.start()
         self.nemesis.start()
         self._observe()
@@ -106,22 +110,25 @@ class _Run:
         self._heal()
         settled = self._until_converged(self.recovery_ns)
         workload.stop()
-        self.time.run_until(lambda: workload.idle, self.recovery_ns)
-        read = self._final_read()
+        ended = self.time.run_until(lambda: workload.idle, self.recovery_ns)  # the same processes read everything once more
+        read = ended and self._final_read()
         self.recorder.close()
         return self._recorded(self.cluster.told(), settled, read)
 
     # -- before ---------------------------------------------------------------------------------------------------------
 
     def _create_topics(self) -> None:
+        answers: dict[str, str | None] = {}
         for name, topic in self.plan.topics.items():
-            answers: list[str | None] = []
-            self.cluster.admin.create_topic(name, topic, answers.append)
-            if not self.time.run_until(lambda answers=answers: bool(answers), ADMIN_LIMIT_NS) or answers[0] is not None:
-                why = answers[0] if answers else f"no answer within {write_duration(ADMIN_LIMIT_NS)}"
+            self.cluster.admin.create_topic(name, topic, partial(answers.__setitem__, name))
+        self.time.run_until(lambda: len(answers) == len(self.plan.topics), ADMIN_LIMIT_NS)
+        for name in self.plan.topics:
+            if (why := answers.get(name, f"no answer within {write_duration(ADMIN_LIMIT_NS)}")) is not None:
                 raise InfrastructureFailure(f"the topic {name} could not be created: {why}")
         if not self._until_converged(ADMIN_LIMIT_NS):
-            raise InfrastructureFailure(f"not every partition had all its replicas in sync within {write_duration(ADMIN_LIMIT_NS)}")
+            raise InfrastructureFailure(
+                f"not every partition had all its replicas in sync within {write_duration(ADMIN_LIMIT_NS)}"
+            )
 
     def _begin(self) -> None:
         self.origin_ns = self.time.now_ns()
@@ -164,16 +171,17 @@ class _Run:
 
     def _until_converged(self, limit_ns: int) -> bool:
         """Looked at now and then: to observe a cluster costs more than most of what happens in it."""
-        found = False
+        found = over = False
 
         def look() -> None:
             nonlocal found
             found = converged(self.cluster.observe(), self.plan)
-            if not found:
+            if not found and not over:
                 self.time.after(POLL_NS, look)
 
         look()
-        return self.time.run_until(lambda: found, limit_ns)
+        over = not self.time.run_until(lambda: found, limit_ns)
+        return found
 
     def _final_read(self) -> bool:
         final = FinalRead(self._stage("final"))

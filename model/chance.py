@@ -1,6 +1,6 @@
 """model/chance.py: random numbers that repeat (DESIGN 11.5).
 
-In   a seed and a purpose: every purpose, link and node has a stream of its own, so that an event that is deleted moves no other draw
+In   a seed and a purpose: every purpose, link and node has a stream of its own, so that a deleted event moves no other draw
 Out  whole numbers, choices and shares, made of `getrandbits` alone: no float, no libm, the same on every machine
 """
 

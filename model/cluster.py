@@ -301,14 +301,29 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 class Cluster(Protocol):
     """A world with nodes in it."""
 
-    time: Timeline
-    nodes: tuple[NodeId, ...]
-    can: frozenset[Ability]
-    links: Links
-    processes: Processes
-    clocks: Clocks
-    disks: Disks
-    admin: Admin
+    @property
+    def time(self) -> Timeline: ...
+
+    @property
+    def nodes(self) -> tuple[NodeId, ...]: ...
+
+    @property
+    def can(self) -> frozenset[Ability]: ...
+
+    @property
+    def links(self) -> Links: ...
+
+    @property
+    def processes(self) -> Processes: ...
+
+    @property
+    def clocks(self) -> Clocks: ...
+
+    @property
+    def disks(self) -> Disks: ...
+
+    @property
+    def admin(self) -> Admin: ...
 
     def start(self) -> None: ...
     def client(self, group: int) -> Client:

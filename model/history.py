@@ -34,7 +34,7 @@ def _words(index: pa.DataType) -> pa.DataType:
 _COLUMNS: dict[str, tuple[pa.DataType, bool]] = {  # type, may it be null
     "op": (_INT32, False),
     "process": (_INT32, False),
-    "client": (_words(_INT8), False),
+    "client": (_words(_INT16), False),  # a plan may have 10,000 processes, each with a client of its own
     "node": (_INT16, True),
     "kind": (_words(_INT8), False),
     "type": (_words(_INT8), False),

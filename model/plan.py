@@ -112,6 +112,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str = "sim"
     seed: Seed = 1
     tag: Annotated[int, whole(0, LAST_TAG)] | None = None  # written into stored plans (DESIGN 11.5)
+    drawn: bool = False  # written into stored plans too: the swarm drew the schedule, so nobody expects every event to fire
     for_ns: Duration = msgspec.field(default=30 * 10**9, name="for")
     mutants: tuple[MutantName, ...] = ()
     client_groups: Annotated[int, whole(1, 50)] = 2

@@ -39,6 +39,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     rows: int
     verdict: Verdict | None = None
     reason: str = ""  # why the status is not `done`
+    trace_digest: str | None = None  # of everything that happened, in a world that can repeat it
     files: Mapping[str, StoredFile] = {}
 
     @property

@@ -122,14 +122,14 @@ class RunWriter:
     def put_schedule(self, schedule: Schedule) -> None:
         self._put("schedule", "schedule.parquet", _parquet(schedule_table(schedule)))
 
-    def finish(self, status: Status, verdict: Verdict | None, reason: str = "") -> RunRecord:
+    def finish(self, status: Status, verdict: Verdict | None, reason: str = "", trace_digest: str | None = None) -> RunRecord:
         """Write the rest, run.json last, and make the run appear."""
         if self._streamed:
             self._close_stream()
             self.put_history(read_stream(self.directory / STREAM).table)
         self._put("plan", "plan.json", bytes(self._head.plan))
         record = self._head.record(status, rows=self._rows, files=self._stored, reason=reason)
-        record = msgspec.structs.replace(record, verdict=verdict)
+        record = msgspec.structs.replace(record, verdict=verdict, trace_digest=trace_digest)
         seal(self._files, self.directory, record)
         drop_stream(self._files, self.directory)
         self._publish(self.directory, record)

@@ -28,7 +28,7 @@ class Process(Protocol):
         ...
 
     def submit(self, batch: tuple[Operation, ...], done: Callable[[tuple[Row, ...]], None]) -> None:
-        """One request; `done` gets the rows that were recorded, one per operation. A write without a value is given one that nobody has written."""
+        """One request; `done` gets the rows that were recorded, one per operation. A write without a value is given a new one."""
         ...
 
 

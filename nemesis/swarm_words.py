@@ -175,7 +175,7 @@ _DRAWN: Mapping[str, Callable[[Chance], object]] = {
     "message": lambda chance: pick(chance, get_args(Message)),
     "action": lambda chance: pick(chance, ("hold", "drop", "repeat")),
     "count": lambda chance: between(chance, 1, 5),
-    "share": lambda chance: between(chance, 1, 50) / 100,
+    "share": lambda chance: f"0.{between(chance, 1, 50):02}",  # as text: a plan keeps no fractions
     "restart_loop.every": _time(300, 3_000),
     "strobe.every": _time(10, 500),
     "strobe.by": _time(10, 5_000),

@@ -59,9 +59,9 @@ class Phases:
         self._stopped = True
 
     def answered(self, leave: Leave, count: int) -> None:
-        """So many appends under this leave have come back. They may belong to a phase that is over."""
+        """So many appends under this leave have come back; of a phase with a condition they end nothing."""
         leave.open -= count
-        if leave is self.now and leave.left == 0 and leave.open == 0:
+        if leave.left == 0 and leave.open == 0:
             self._next()
 
     def _next(self) -> None:

@@ -55,7 +55,7 @@ class SimCluster:
         self.kernel = Kernel()
         self.time = SimTimeline(self.kernel)
         self.properties = broker_properties(plan.config)
-        self.network = Network(self.kernel, plan.seed, lambda node: self.processes.process_of(node))
+        self.network = Network(self.kernel, plan.seed, self._process_of)
         self.links = SimLinks(self.network)
         processes = [self._node(node) for node in self.nodes]
         self.processes = SimProcesses(self.network, processes, self._build, self._on_told)
@@ -69,9 +69,14 @@ class SimCluster:
         self.tail.watch = self.processes.watch = self._watch
         self.network.watch = watch
 
+    def _process_of(self, node: NodeId) -> SimEnv | None:
+        return self.processes.process_of(node)
+
     def _node(self, node: NodeId) -> NodeProcess:
-        is_broker = node in self.plan.nodes.broker_ids
-        disks = [SimDisk(self.kernel, stream(self.plan.seed, "disk", node, 0), node)] if is_broker else []
+        seed, is_broker = self.plan.seed, node in self.plan.nodes.broker_ids
+        disks = [SimDisk(self.kernel, stream(seed, "disk", node, 0), node)] if is_broker else []
+        for disk in disks:
+            disk.write_back(stream(seed, "write back", node, 0))
         return NodeProcess(node, disks, NodeClock())
 
     def _build(self, env: SimEnv) -> Program:

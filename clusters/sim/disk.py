@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING
 from clusters.sim.disk_faults import DiskFaults
 from clusters.sim.kernel import Kernel
 from clusters.sim.kinds import WRITE_DURABLE
-from clusters.sim.latency import DRAW_BITS, sync_latency
-from model.chance import Chance, below, between, pick
+from clusters.sim.latency import DRAW_BITS, MS, sync_latency
+from model.chance import Chance, below, between, happens, pick
 from replication.env import Done, IoError
 
 if TYPE_CHECKING:
     from clusters.sim.env import SimEnv
 
 Content = dict[str, bytes]
+_WRITE_BACK = 1_000 * MS, 9_000 * MS
 
 
 class File:
@@ -154,6 +155,18 @@ class SimDisk:
 
     def _keep_gone(self, pending: Pending) -> None:
         self.durable.pop(pending.path, None)
+
+    def write_back(self, chance: Chance) -> None:
+        """Do as operating systems do: now and then some files become durable although nobody asked for it, in any order."""
+        self.kernel.at(self.kernel.now + between(chance, *_WRITE_BACK), self._write_back, chance)
+
+    def _write_back(self, chance: Chance) -> None:
+        for path, file in self.files.items():
+            dirty = path not in self.durable or not file.clean == len(file.data) == len(self.durable[path])
+            if happens(chance, 1, 2) and dirty:
+                self.durable[path] = bytearray(file.data)
+                file.clean = len(file.data)
+        self.write_back(chance)
 
     # -- damage: the process is dead by now -----------------------------------------------------------------------------
 

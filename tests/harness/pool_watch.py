@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+ROOT = Path(__file__).parents[2]
 DEADLINE_S = 120.0  # reached only when something is wrong
 
 
@@ -31,3 +34,11 @@ def _state(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):
         return ""
+
+
+def start_parent(work: str, notes: Path) -> subprocess.Popen[str]:
+    """A process with a pool of two workers, when both are at work. In a session of its own, as a shell's job would be."""
+    command = [sys.executable, "-m", "tests.harness.pool_parent", work, str(notes), "2"]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    wait_until(lambda: len(list(notes.glob("pids-*"))) == 2)
+    return process

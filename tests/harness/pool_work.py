@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from harness.worker import Work
-from tests.harness.pool_watch import wait_until
+from tests.harness.pool_watch import alive, noted_pids, wait_until
 
 DIES, EXITS, HANGS, RAISES, SAYS_NOTHING, SPEAKS_OUT_OF_TURN = 3, 4, 5, 6, 7, 8
 
@@ -147,12 +147,57 @@ def cannot_be_set_up(setup: bytes) -> Work:
 
 
 def starts_once(setup: bytes) -> Work:
-    """Every worker but the first fails to start."""
+    """Every worker but the first fails to start, and the first waits until enough of them have."""
+    notes, work = _notes(setup), misbehaves(setup)
+    if not _is_first(notes):
+        (notes / f"failed-{os.getpid()}").touch()
+        raise RuntimeError("there is only one of me")
+
+    def patient(number: int) -> bytes:
+        wait_until(lambda: len(failed := list(notes.glob("failed-*"))) >= 3 and not alive(int(f.name[7:]) for f in failed))
+        return work(number)
+
+    return patient
+
+
+def starts_slowly(setup: bytes) -> Work:
+    """Every worker but the first is never ready."""
+    notes = _notes(setup)
+    if not _is_first(notes):
+        _note_pids(notes, os.getpid())
+        signal.pause()
+
+    def work(number: int) -> bytes:
+        wait_until(lambda: noted_pids(notes) != [])
+        return b"null"
+
+    return work
+
+
+def answers_by_hand(setup: bytes) -> Work:
+    """Number 0 answers when 1 has begun. Number 1 puts its answer into the socket when it may, says so, and never returns."""
+    notes = _notes(setup)
+
+    def work(number: int) -> bytes:
+        if number == 0:
+            wait_until((notes / "begun").exists)
+            return b"null"
+        (notes / "begun").touch()
+        wait_until((notes / "go").exists)
+        os.write(_socket(), b'{"type": "answer", "number": 1, "data": 2}\n')
+        (notes / "sent").touch()
+        while True:
+            pass
+
+    return work
+
+
+def _is_first(notes: Path) -> bool:
     try:
-        (_notes(setup) / "first").touch(exist_ok=False)
+        (notes / "first").touch(exist_ok=False)
     except FileExistsError:
-        raise RuntimeError("there is only one of me") from None
-    return misbehaves(setup)
+        return False
+    return True
 
 
 def _notes(setup: bytes) -> Path:

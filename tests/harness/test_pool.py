@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from harness import pool, worker
 from harness.pool import Crew, Result, run_pool
 from model.refusal import InfrastructureFailure
-from tests.harness.pool_watch import DEADLINE_S, alive, noted_pids, wait_until
+from tests.harness.pool_watch import DEADLINE_S, alive, noted_pids, start_parent, wait_until
 from tests.harness.pool_work import DIES, EXITS, HANGS, RAISES, SAYS_NOTHING, SPEAKS_OUT_OF_TURN
-
-ROOT = Path(__file__).parents[2]
 
 
 def crew(work: str, notes: Path, jobs: int = 2, limit_s: float = DEADLINE_S) -> Crew:
@@ -91,6 +90,26 @@ def test_a_worker_that_hangs_is_ended_and_replaced(tmp_path):
     seen = results(crew("misbehaves", tmp_path, jobs=1, limit_s=5), [HANGS, 1])
     assert seen[HANGS] == Result("lost", reason="the worker of this run gave no answer within 5 s")
     assert seen[1].data == b"2"
+
+
+def test_an_answer_that_came_while_nobody_listened_counts(tmp_path, monkeypatch):
+    """When it was the pool that slept past the limit, the answer that lies there is no silence."""
+    late_s = 0.0
+    monkeypatch.setattr(worker, "END_LIMIT_S", 0.0)
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + late_s)
+    monkeypatch.setattr(pool, "time", clock)
+    monkeypatch.setattr(worker, "time", clock)
+    seen: dict[int, Result] = {}
+
+    def on_result(number: int, result: Result) -> None:
+        nonlocal late_s
+        seen[number] = result
+        (tmp_path / "go").touch()
+        wait_until((tmp_path / "sent").exists)
+        late_s = 2 * DEADLINE_S
+
+    run_pool(crew("answers_by_hand", tmp_path), [0, 1], on_result)
+    assert seen == {0: Result("done", data=b"null"), 1: Result("done", data=b"2")}
 
 
 def test_a_worker_that_is_ended_takes_its_children_along(tmp_path):
@@ -191,6 +210,13 @@ def test_fewer_workers_go_on_until_the_last_is_gone(tmp_path):
     assert [(number, result.status) for number, result in seen.items()] == [(1, "done"), (2, "done"), (DIES, "lost")]
 
 
+def test_nobody_waits_for_a_worker_that_is_not_needed(tmp_path, monkeypatch):
+    """One that still starts when the last number is given away is ended at once."""
+    monkeypatch.setattr(worker, "START_LIMIT_S", 1_000_000.0)
+    assert len(results(crew("starts_slowly", tmp_path), [0, 1])) == 2
+    assert not alive(noted_pids(tmp_path))
+
+
 def test_an_exception_of_the_one_who_asked_ends_the_workers(tmp_path):
     """It comes through as it is, and the worker that was busy for ever is gone."""
     with pytest.raises(ZeroDivisionError):
@@ -248,14 +274,6 @@ def test_a_pool_works_in_any_thread(tmp_path):
     thread.start()
     thread.join()
     assert len(seen) == 5
-
-
-def start_parent(work: str, notes: Path) -> subprocess.Popen[str]:
-    """A process with a pool of two workers, when both are at work. In a session of its own, as a shell's job would be."""
-    command = [sys.executable, "-m", "tests.harness.pool_parent", work, str(notes), "2"]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True)
-    wait_until(lambda: len(list(notes.glob("pids-*"))) == 2)
-    return process
 
 
 def test_a_killed_parent_leaves_no_worker(tmp_path):

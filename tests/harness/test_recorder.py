@@ -168,6 +168,7 @@ def test_the_rows_of_a_batch_share_its_number_and_both_times() -> None:
         ((Answer(fact="NOT_SENT"),) * 2, False),
         ((Answer(fact="NO_ACK"),) * 2, False),
         ((ACKED, Answer(fact="TIMED_OUT")), True),
+        ((Answer(fact="TIMED_OUT"), ACKED), True),
     ],
 )
 def test_a_process_is_retired_by_info_unless_it_asked_for_no_ack(answers: Answers, retires: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -114,18 +113,9 @@ def test_lonely_topologies_have_no_minority_and_no_follower() -> None:
 
 
 def test_the_plans_first_partition_is_meant_where_none_is_named() -> None:
-    """Topic names may hold slashes' worth of dots, but the number is what follows the last slash."""
+    """And a named one is a topic and a number."""
     assert partition_of(PLAN, None) == ("t", 0)
     assert partition_of(PLAN, "u/12") == ("u", 12)
-
-
-@given(st.integers(0, 2**32), st.integers(0, 10**12), st.sampled_from(["follower", "any-broker", "controller-minority"]))
-def test_a_draw_belongs_to_the_event_and_to_nothing_else(seed: int, at_ns: int, target: str) -> None:
-    """The same event draws the same whatever stands before it; there is no number in its stream."""
-    event = Event(at_ns=at_ns, fault="pause", target=target)
-    plan = msgspec.structs.replace(PLAN, seed=seed)
-    again = Event(at_ns=at_ns, fault="pause", target=target)
-    assert aim(event, plan, state()).targets == aim(again, plan, state()).targets
 
 
 def test_draws_of_different_events_are_independent() -> None:

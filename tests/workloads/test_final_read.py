@@ -177,19 +177,30 @@ def test_partitions_are_read_at_once_by_several_processes() -> None:
     assert not final.done
 
 
-def test_it_gives_up_when_stopped() -> None:
-    """After `stop` the open requests end, nothing is asked again, and what is incomplete stays so."""
-    scene = scene_of(3)
-    scene.logs.answering = lambda asked: Answer(fact="NOT_SENT") if asked.kind == "read" else None
+@pytest.mark.parametrize("fact", ["NOT_SENT", "SUCCESS"])
+def test_it_gives_up_when_stopped_while_asking(fact: str) -> None:
+    """After `stop` the open request ends, whatever comes back nothing is asked behind it, and the rest stays incomplete."""
+    scene = scene_of(3, processes=1)
+    scene.logs.answering = lambda asked: Answer(fact=fact, offset=3)
     final = FinalRead(scene.stage)
     final.start()
-    scene.time.run_until(lambda: not final.idle and len(scene.rows) >= 5, SECOND)
     final.stop()
     assert not final.idle
-    scene.time.advance(MS)
-    asked = len(scene.logs.asked)
     scene.time.advance(SECOND)
-    assert (final.idle, final.done, len(scene.logs.asked)) == (True, False, asked)
+    assert (final.idle, final.done, len(scene.logs.asked)) == (True, False, 1)
+
+
+def test_it_gives_up_when_stopped_while_waiting() -> None:
+    """Between two attempts it is idle, and after `stop` it stays so."""
+    scene = scene_of(3, processes=1)
+    scene.logs.answering = lambda asked: Answer(fact="NOT_SENT")
+    final = FinalRead(scene.stage)
+    final.start()
+    scene.time.advance(10 * MS)
+    assert final.idle
+    final.stop()
+    scene.time.advance(SECOND)
+    assert (final.idle, final.done, len(scene.logs.asked)) == (True, False, 1)
 
 
 def test_more_processes_than_partitions_leave_some_idle() -> None:

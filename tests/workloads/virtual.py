@@ -54,6 +54,13 @@ class VirtualTime:
         self.run_until(lambda: False, ns)
 
 
+class LateTime(VirtualTime):
+    """A busy machine: every call comes 3 ms late."""
+
+    def after(self, delay_ns: int, call: Callable[[], None]) -> None:
+        super().after(delay_ns + 3 * MS, call)
+
+
 class FakeLogs:
     """A client whose cluster is a list per partition."""
 
@@ -100,8 +107,8 @@ class FakeLogs:
 class Scene:
     """A stage over fake logs, and the rows of whatever is played on it."""
 
-    def __init__(self, plan: Plan, *, first_offset: int = 0, latency_ns: int = MS) -> None:
-        self.time = VirtualTime()
+    def __init__(self, plan: Plan, *, first_offset: int = 0, latency_ns: int = MS, time: VirtualTime | None = None) -> None:
+        self.time = time or VirtualTime()
         self.logs = FakeLogs(self.time, first_offset=first_offset, latency_ns=latency_ns)
         self.rows: list[Row] = []
         self.recorder = Recorder(self.time, TAG, self.rows.append)

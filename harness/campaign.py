@@ -1,0 +1,118 @@
+"""harness/campaign.py: many runs of one plan: executed by workers, stored one by one, taken up again where they stopped.
+
+In     a plan, how many runs, how many workers, a store
+Out    every run in the store, whole or marked; a `Summary` of each, as soon as it is known
+Keeps  a number that is in the store is not run again, so the same command goes on after any interruption. The campaign's name
+       carries the plan's digest: another plan is another campaign
+Not    what a run is (harness/execute.py), who executes it and who replaces the dead (harness/pool.py)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from harness.execute import Summary, execute, mark, of_record, plan_of_run
+from harness.pool import Crew, Result, run_pool
+from harness.worker import Work
+from model import plan as plans
+from model.identity import check_campaign_name
+from model.leftovers import sweep
+from model.plan import Plan
+from model.plan_file import from_data
+from model.refusal import Refusal
+from model.store import RunExists, Store
+
+SINGLE_RUNS = "runs"
+DIGITS = 8
+OnSummary = Callable[[Summary], None]
+
+
+class Campaign(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker must know to execute any run of it."""
+
+    store: str
+    name: str
+    plan: msgspec.Raw  # canonical JSON
+    single: bool = False
+
+    def plan_of(self, number: int) -> Plan:
+        base = from_data(msgspec.json.decode(self.plan), self.name)
+        return plan_of_run(base, self.name, number, single=self.single)
+
+
+def campaign_of(store: Store, name: str, plan: Plan) -> Campaign:
+    """The campaign of this plan under this name: the same for the same plan, so that it can be taken up again."""
+    full = check_campaign_name(f"{name}-{plans.digest(plan)[:DIGITS]}")
+    return Campaign(store=store.uri, name=full, plan=msgspec.Raw(plans.to_json(plan)))
+
+
+def single_run_of(store: Store, plan: Plan) -> tuple[Campaign, int]:
+    """A run by itself gets the next free number among its like."""
+    known = [entry.number for entry in store.runs(SINGLE_RUNS)]
+    campaign = Campaign(store=store.uri, name=SINGLE_RUNS, plan=msgspec.Raw(plans.to_json(plan)), single=True)
+    return campaign, max(known, default=-1) + 1
+
+
+def worker(setup: bytes) -> Work:
+    """What runs in a worker process (harness/worker.py)."""
+    campaign = msgspec.json.decode(setup, type=Campaign)
+    store = Store(campaign.store)
+
+    def work(number: int) -> bytes:
+        plan = campaign.plan_of(number)
+        try:
+            found = execute(store, campaign.name, number, plan)
+        except RunExists:
+            found = of_record(store.record(campaign.name, number))
+        return msgspec.json.encode(found)
+
+    return work
+
+
+def run_campaign(store: Store, campaign: Campaign, numbers: range, jobs: int, on_summary: OnSummary) -> int:
+    """Execute what is missing among these numbers. How many were there already; they are told first.
+
+    A refusal is raised before any worker is started; Ctrl-C lets the running ones finish.
+    """
+    sweep(store, campaign.name)
+    known = {entry.number for entry in store.runs(campaign.name)}
+    first = campaign.plan_of(numbers.start)
+    for number in (number for number in numbers if number in known):
+        on_summary(of_record(store.record(campaign.name, number)))
+
+    def on_result(number: int, result: Result) -> None:
+        if result.status == "done":
+            on_summary(msgspec.json.decode(result.data, type=Summary))
+        else:
+            on_summary(mark(store, campaign.name, number, campaign.plan_of(number), _why(result)))
+
+    crew = Crew(
+        name=campaign.name,
+        work="harness.campaign:worker",
+        setup=msgspec.json.encode(campaign),
+        jobs=jobs,
+        limit_s=limit_s(first),
+    )
+    run_pool(crew, (number for number in numbers if number not in known), on_result)
+    return len(known & set(numbers))
+
+
+def _why(result: Result) -> str:
+    last = result.details.strip().splitlines()[-3:]
+    return result.reason if not last or result.status == "failed" else f"{result.reason}: {' / '.join(last)}"
+
+
+def limit_s(plan: Plan) -> float:
+    """After this long a simulated run hangs: a hundred times what one of its length takes."""
+    return 60 + 2 * plan.for_ns / 10**9
+
+
+def find_run(path: str) -> tuple[Store, str, int]:
+    """`STORE/campaign/number`, as every message of ours writes it."""
+    store, _, rest = path.rstrip("/").rpartition("/")
+    base, _, campaign = store.rpartition("/")
+    if not rest.isdigit() or not campaign:
+        raise Refusal(f"not a run: {path!r}", allowed="STORE/campaign/number, such as store/nightly/00412")
+    return Store(base or "."), campaign, int(rest)

@@ -1,0 +1,122 @@
+"""harness/commands.py: what `run`, `replay` and `trace` do, from words to exit code.
+
+In     words that typer has taken apart
+Out    exit codes; everything for people goes to the terminal, or to standard error where `--json` has standard output
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from harness import told
+from harness.campaign import Campaign, campaign_of, find_run, run_campaign, single_run_of
+from harness.execute import Summary, summary, verdict_of
+from harness.run import check_abilities, run
+from harness.worlds import schedule_of, world_of
+from model import document, matrix, plan_file
+from model.identity import run_id
+from model.plan import Plan
+from model.refusal import ExitCode, Refusal
+from model.store import Store
+from model.verdict import exit_code_of_many
+from workloads.catalogue import workload_named
+
+DEFAULT_PLAN = "tidemark: 1\n"
+
+
+def run_plan(
+    path: Path | None, overrides: Sequence[str], *, runs: int | None, jobs: int | None, store: str, as_json: bool
+) -> int:
+    """One run with the plan's own seed, or a campaign."""
+    plan = the_plan(path, overrides)
+    opened = Store(store)
+    if runs is None:
+        campaign, number = single_run_of(opened, plan)
+        numbers = range(number, number + 1)
+    else:
+        campaign = campaign_of(opened, "default" if path is None else path.stem, plan)
+        numbers = range(runs)
+    refuse_early(campaign.plan_of(numbers.start))
+    return _carry_out(opened, campaign, numbers, jobs or os.cpu_count() or 1, as_json)
+
+
+def the_plan(path: Path | None, overrides: Sequence[str]) -> Plan:
+    """The one plan of a file. A matrix is many plans, and another command's."""
+    if path is not None:
+        root = plan_file.load(path, overrides)
+    else:
+        root = document.parse(DEFAULT_PLAN, "the default plan")
+        for override in overrides:
+            root = plan_file.apply_override(root, override)
+    cells = matrix.expand(root)
+    if len(cells) > 1:
+        problem = f"this plan has a matrix and stands for {len(cells)} plans; `run` takes one"
+        raise Refusal(problem, where=str(path), allowed="a plan without `matrix`, or --set for each value")
+    return cells[0].plan
+
+
+def refuse_early(plan: Plan) -> None:
+    """Everything that would be refused in a worker is refused here, before anything starts."""
+    world = world_of(plan)
+    workload_named(plan.workload.name)
+    check_abilities(plan, schedule_of(plan), world.can)
+    world.make(plan)
+
+
+def _carry_out(store: Store, campaign: Campaign, numbers: range, jobs: int, as_json: bool) -> int:
+    console = Console(stderr=as_json)
+    where = f"{store.uri}/{campaign.name}"
+    already, interrupted = 0, False
+    with told.Telling(console, len(numbers)) as telling:
+        try:
+            already = run_campaign(store, campaign, numbers, min(jobs, len(numbers)), telling.take)
+        except KeyboardInterrupt:
+            interrupted = True
+    if campaign.single and telling.summaries:
+        told.tell_one(console, where, telling.summaries[0])
+    else:
+        told.tell_many(console, where, telling, already)
+    if as_json:
+        print(json.dumps(told.as_data(where, telling.summaries, len(numbers))))
+    if interrupted:
+        console.print("stopped by Ctrl-C; the same command goes on", highlight=False)
+        return ExitCode.INTERRUPTED
+    return exit_code_of_many(found.exit_code for found in telling.summaries)
+
+
+def replay_run(path: str, *, as_json: bool) -> int:
+    """The same plan again; whether the same things happened is told by the digest of everything that did."""
+    store, campaign, number = find_run(path)
+    stored = store.open(campaign, number)
+    plan = stored.plan()
+    recorded = run(plan, schedule_of(plan), world_of(plan).make(plan))
+    found = summary(number, plan, recorded, verdict_of(run_id(campaign, number), plan, recorded))
+    same = stored.record.trace_digest is None or stored.record.trace_digest == recorded.digest
+    console = Console(stderr=as_json)
+    told.tell_one(console, f"{store.uri}/{campaign}", found)
+    console.print(_same_or_not(stored.record.trace_digest, recorded.digest), highlight=False)
+    if as_json:
+        print(json.dumps({"run": path, "same": same, "exit_code": int(_replay_code(found, same)), **_data(found)}))
+    return _replay_code(found, same)
+
+
+def _data(found: Summary) -> dict[str, object]:
+    return {"valid": found.valid, "reasons": found.reasons, "witnesses": found.witnesses, "digest": found.digest}
+
+
+def _same_or_not(before: str | None, now: str | None) -> str:
+    if before is None:
+        return "the stored run has no digest to compare with: it was not executed to its end"
+    if before == now:
+        return f"the same run: digest {before[:16]}"
+    return f"NOT the same run: digest {(now or 'none')[:16]}, stored {before[:16]}. Was it stored by another version?"
+
+
+def _replay_code(found: Summary, same: bool) -> ExitCode:
+    """A broken promise stays one; a run that did not repeat says nothing about the stored one."""
+    return found.exit_code if same or found.exit_code is ExitCode.BROKEN else ExitCode.INFRASTRUCTURE

@@ -1,0 +1,130 @@
+"""harness/execute.py: one run, executed and stored.
+
+In     a plan with its own seed, tag and explicit schedule; a store, a campaign, a number
+Out    a whole run in the store, and a `Summary` small enough to travel between processes
+Keeps  a run that could not be executed is marked as that, with the reason: its number is never empty, and never a verdict
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from checkers.judge import judge
+from harness.run import Recorded, run
+from harness.worlds import schedule_of, world_of, written_out
+from model import evidence, history
+from model.identity import run_id, run_seed, run_tag
+from model.plan import Plan
+from model.refusal import ExitCode
+from model.run_record import RunRecord
+from model.run_writer import RunWriter
+from model.store import RunExists, Store
+from model.verdict import Status, Valid, Verdict, exit_code
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """What a campaign says about one of its runs."""
+
+    number: int
+    seed: int
+    status: Status
+    valid: Valid | None
+    reasons: tuple[str, ...] = ()
+    reason: str = ""  # why the status is not `done`
+    witnesses: tuple[str, ...] = ()
+    rows: int = 0
+    fired: int = 0
+    toothless: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    digest: str | None = None
+
+    @property
+    def exit_code(self) -> ExitCode:
+        return exit_code(self.status, self.valid)
+
+
+def plan_of_run(plan: Plan, campaign: str, number: int, *, single: bool) -> Plan:
+    """DESIGN 11.5: a single run has the plan's own seed, run i of a campaign one of its own; both have a tag."""
+    seed = plan.seed if single else run_seed(plan.seed, number)
+    return written_out(msgspec.structs.replace(plan, seed=seed, tag=run_tag(campaign, number)))
+
+
+def execute(store: Store, campaign: str, number: int, plan: Plan) -> Summary:
+    """Run it and store it. Whatever is raised on the way leaves nothing in the store."""
+    recorded = run(plan, schedule_of(plan), world_of(plan).make(plan))
+    with store.begin(campaign, number, plan) as writer:
+        put(writer, recorded)
+        verdict = verdict_of(run_id(campaign, number), plan, recorded)
+        writer.finish("done", verdict, trace_digest=recorded.digest)
+    return summary(number, plan, recorded, verdict)
+
+
+def put(writer: RunWriter, recorded: Recorded) -> None:
+    """Every table of a run but its verdict."""
+    writer.put_history(history.to_table(recorded.rows))
+    writer.put_schedule(recorded.schedule)
+    record = "complete" if recorded.changes_complete else "sampled"
+    writer.put_table("events", evidence.to_table("events", recorded.events))
+    writer.put_table("changes", evidence.to_table("changes", recorded.changes, record=record))
+    writer.put_table("registrations", evidence.to_table("registrations", recorded.registrations))
+    writer.put_table("observations", evidence.to_table("observations", recorded.observations))
+
+
+def verdict_of(name: str, plan: Plan, recorded: Recorded) -> Verdict:
+    """An event that could not fire is a doubt where somebody wrote it down; the swarm draws without knowing who will lead."""
+    return judge(
+        name,
+        crashed=recorded.crashed,
+        refused=bool(recorded.refused) and not plan.drawn,
+        converged=recorded.converged,
+        read_to_the_end=recorded.read_to_the_end,
+    )
+
+
+def summary(number: int, plan: Plan, recorded: Recorded, verdict: Verdict) -> Summary:
+    written = [f"{event.fault} {_at(number, recorded)}" for number, event in enumerate(recorded.schedule)]
+    return Summary(
+        number=number,
+        seed=plan.seed,
+        status="done",
+        valid=verdict.valid,
+        reasons=verdict.reasons,
+        witnesses=tuple(w.text for checker in verdict.checkers for found in checker.anomalies for w in found.witnesses),
+        rows=len(recorded.rows),
+        fired=sum(row.get("fired_ns") is not None for row in recorded.events if row["fault"] != "exit"),
+        toothless=tuple(written[event] for event in recorded.toothless),
+        refused=tuple(f"{recorded.schedule[event].fault}: {why}" for event, why in recorded.refused.items()),
+        digest=recorded.digest,
+    )
+
+
+def _at(number: int, recorded: Recorded) -> str:
+    fired_ns = recorded.events[number]["fired_ns"]
+    return "" if fired_ns is None else f"at {fired_ns / 10**9:.3f} s"
+
+
+def mark(store: Store, campaign: str, number: int, plan: Plan, reason: str) -> Summary:
+    """A run that could not be executed: its plan and the reason are kept, so that it can be tried again by hand."""
+    try:
+        with store.begin(campaign, number, plan) as writer:
+            writer.put_schedule(schedule_of(plan))
+            writer.put_history(history.to_table([]))
+            record = writer.finish("infrastructure", None, reason)
+    except RunExists:
+        record = store.record(campaign, number)  # it was whole after all: its worker died between storing it and saying so
+    return of_record(record)
+
+
+def of_record(record: RunRecord) -> Summary:
+    """A run that is in the store already."""
+    verdict = record.verdict
+    return Summary(
+        number=record.number,
+        seed=record.seed,
+        status=record.status,
+        valid=verdict.valid if verdict else None,
+        reasons=verdict.reasons if verdict else (),
+        reason=record.reason,
+        rows=record.rows,
+        digest=record.trace_digest,
+    )

@@ -1,0 +1,160 @@
+"""The swarm: random schedules that any plan can hold, and that differ from run to run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model import plan_file
+from model.cluster import Ability
+from model.plan import Nodes, Plan, Topic, to_data
+from model.schedule import Schedule, typed_arguments
+from model.vocabulary import FAULTS, OF_A_PARTITION, TARGETS
+from nemesis.swarm import LONGEST_MS, MS, SHORTEST_MS, draw_schedule
+from nemesis.swarm_words import DESTROYING
+from tests.nemesis.fake import FakeCluster, Watched
+
+ALL = frozenset(Ability)
+MANY = [draw_schedule(Plan(tidemark=1, seed=seed, nodes=Nodes(brokers=4)), ALL) for seed in range(400)]
+EVENTS = [event for schedule in MANY for event in schedule]
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Plan:
+    """Any topology, any length from a moment to a minute."""
+    brokers = draw(st.integers(1, 6))
+    combined = draw(st.booleans())
+    controllers = draw(st.integers(1, brokers if combined else 5))
+    topics = {
+        name: Topic(partitions=draw(st.integers(1, 3)), replicas=draw(st.integers(1, brokers)))
+        for name in draw(st.lists(st.sampled_from(["t", "a.b", "u"]), min_size=1, unique=True))
+    }
+    return Plan(
+        tidemark=1,
+        seed=draw(st.integers(0, 2**63 - 1)),
+        for_ns=draw(st.one_of(st.integers(1, 10**9), st.integers(10**9, 60 * 10**9))),
+        client_groups=draw(st.integers(1, 3)),
+        nodes=Nodes(brokers=brokers, controllers=controllers, combined=combined, even_voters=True),
+        topics=topics,
+    )
+
+
+abilities = st.one_of(st.just(ALL), st.frozensets(st.sampled_from(list(Ability))))
+
+
+def end_ns(schedule: Schedule) -> int:
+    return max(((event.at_ns or 0) + (event.for_ns or 0) for event in schedule), default=0)
+
+
+@given(plans(), abilities)
+def test_a_drawn_schedule_passes_every_check_of_the_plan_that_holds_it(plan: Plan, can: frozenset[Ability]) -> None:
+    """It is stored with the run and read back: no form may refuse or change it."""
+    schedule = draw_schedule(plan, can)
+    held = msgspec.structs.replace(plan, schedule=schedule)
+    assert plan_file.from_data(to_data(held), "drawn").schedule == schedule
+    for event in schedule:
+        typed_arguments(event)
+
+
+@given(plans(), abilities)
+def test_a_drawn_schedule_asks_for_nothing_the_cluster_cannot_do(plan: Plan, can: frozenset[Ability]) -> None:
+    """A run is not refused for what chance wanted; and only a few kinds exist in it."""
+    kinds = {event.fault for event in draw_schedule(plan, can)}
+    assert all(FAULTS[kind].needs <= can for kind in kinds)
+    assert len(kinds) <= 5
+
+
+@given(plans(), abilities)
+def test_a_drawn_schedule_leaves_the_last_tenth_in_peace(plan: Plan, can: frozenset[Ability]) -> None:
+    """The cluster gets time to settle; durations are whole milliseconds within their bounds."""
+    schedule = draw_schedule(plan, can)
+    assert end_ns(schedule) * 10 <= plan.for_ns * 9
+    assert [event.at_ns for event in schedule] == sorted(event.at_ns or 0 for event in schedule)
+    for event in schedule:
+        assert (event.for_ns is not None) == FAULTS[event.fault].heals
+        assert event.for_ns is None or (SHORTEST_MS * MS <= event.for_ns <= LONGEST_MS * MS and event.for_ns % MS == 0)
+
+
+@given(plans(), abilities)
+def test_the_same_plan_draws_the_same_schedule(plan: Plan, can: frozenset[Ability]) -> None:
+    """Also when the set of abilities was built in another order, and whatever mutants are switched on."""
+    mutated = msgspec.structs.replace(plan, mutants=("B11",))
+    assert draw_schedule(mutated, frozenset(sorted(can, reverse=True))) == draw_schedule(plan, can)
+
+
+def test_seeds_draw_different_schedules_with_something_in_them() -> None:
+    """Thirty seconds are enough for several faults of two to five kinds, as a rule."""
+    assert len({str(schedule) for schedule in MANY}) == len(MANY)
+    assert {len({event.fault for event in schedule}) for schedule in MANY} >= {2, 3, 4, 5}
+    assert sum(len(schedule) >= 4 for schedule in MANY) > 0.9 * len(MANY)
+
+
+def test_every_fault_and_every_argument_comes_up() -> None:
+    """What is never drawn is never tested. Only directories are left alone: a plan does not say how many there are."""
+    drawn = {(event.fault, name) for event in EVENTS for name in (*event.args, None)}
+    wanted = {(fault, name) for fault, spec in FAULTS.items() for name in (*spec.args, None) if name != "directory"}
+    assert wanted - drawn == set()
+
+
+def test_every_target_comes_up() -> None:
+    """Each symbolic one, alone or as a side, and clients by group and as a whole."""
+    drawn = {name for event in EVENTS for name in _names(event.target)}
+    assert {*TARGETS, "clients", "c1", "c2"} <= drawn
+
+
+def _names(target: object) -> list[str]:
+    return [target] if isinstance(target, str) else [name for entry in target or () for name in _names(entry)]  # type: ignore[attr-defined]
+
+
+def test_faults_that_destroy_are_rare_and_hit_few() -> None:
+    """A run in which everything was lost promises nothing, and so finds nothing."""
+    counts = Counter(event.fault for event in EVENTS)
+    usual = sorted(counts[name] for name in FAULTS if name not in DESTROYING)[len(FAULTS) // 2]
+    assert all(0 < counts[name] * 5 < usual for name in DESTROYING)
+    wide = {"all", "brokers", "controllers", "isr", "followers"}
+    assert not any(set(_names(event.target)) & wide for event in EVENTS if event.fault in DESTROYING)
+
+
+def test_quiet_periods_come_up() -> None:
+    """Some gaps are much longer than the run's own pace."""
+    gaps = [(b.at_ns or 0) - (a.at_ns or 0) for schedule in MANY for a, b in pairwise(schedule)]
+    assert any(gap > 6_000 * MS for gap in gaps)
+    assert sorted(gaps)[len(gaps) // 2] < 3_000 * MS
+
+
+def test_changed_settings_stay_within_what_the_topic_can_meet() -> None:
+    """min.insync.replicas above the number of replicas would only stop all writing."""
+    changes = [event for event in EVENTS if event.fault == "change_config"]
+    assert changes
+    assert {int(str(event.args["value"])) for event in changes} == {1, 2, 3}
+
+
+def test_targets_of_another_partition_say_which() -> None:
+    """The plan's first partition needs no saying."""
+    plan = Plan(tidemark=1, topics={"t": Topic(partitions=2), "u": Topic()})
+    drawn = {name for seed in range(50) for event in draw_schedule(_seeded(plan, seed), ALL) for name in _names(event.target)}
+    said = {name.partition("@")[2] for name in drawn if name.partition("@")[0] in OF_A_PARTITION}
+    assert said == {"", "t/1", "u/0"}
+
+
+def _seeded(plan: Plan, seed: int) -> Plan:
+    return msgspec.structs.replace(plan, seed=seed)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_drawn_schedule_can_be_carried_out_and_leaves_nothing_in_force(seed: int) -> None:
+    """On a cluster where everything works, nothing is refused; in the end everybody runs."""
+    plan = Plan(tidemark=1, seed=seed)
+    schedule = draw_schedule(plan, ALL)
+    run = Watched(FakeCluster(), schedule, plan).run(plan.for_ns)
+    run.nemesis.heal_all()
+    run.run(plan.for_ns)
+    assert run.nemesis.refused == {}
+    assert len(run.nemesis.fired) == len(schedule)
+    assert run.cluster.running == set(run.cluster.nodes)
+    assert all(row["healed_ns"] is not None for row in run.nemesis.rows(run.origin_ns))
