@@ -7,15 +7,12 @@ Out  microseconds per append, replica fetch and high watermark advance; events p
 from __future__ import annotations
 
 import cProfile
-import gc
-import os
-import pstats
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from bench.figures import Figure, best_of_turns, progress
+from bench.profiles import shares, undisturbed
 from replication.batch import header_at, stamped
 from replication.messages import FetchPartition, FetchRequest, ProducePartition, ProduceRequest
 from tests.replication.scripted import Story, batch, topic_id
@@ -29,7 +26,7 @@ _VALUE = "x" * 8
 
 def figures(scratch: Path) -> Iterator[Figure]:
     del scratch  # nothing here touches a disk
-    with _undisturbed():
+    with undisturbed():
         progress(f"{_CALLS:,} appends, replica fetches and HW advances, the best of {_TURNS}")
         yield _cost("log append, one record", _log_appends)
         yield _cost("produce to a leader alone, one record", _produces)
@@ -142,14 +139,8 @@ def _where_the_time_goes() -> None:
     story = _cluster(3, replicas=(1, 2, 3))
     profile = cProfile.Profile()
     profile.runcall(_closed_loop, story, 8)
-    shares: dict[str, float] = {}
-    stats: dict[tuple[str, int, str], tuple[int, int, float, float, object]] = pstats.Stats(profile).stats  # type: ignore[attr-defined]
-    for (file, _, _), (_, _, own, _, _) in stats.items():
-        room = "/".join(Path(file).parts[-2:]) if file.endswith(".py") else "built-in functions"
-        shares[room] = shares.get(room, 0) + own
-    whole = sum(shares.values())
-    for room, own in sorted(shares.items(), key=lambda share: -share[1])[:12]:
-        progress(f"{100 * own / whole:5.1f} %  {room}")
+    for room, share in shares(profile, most=12):
+        progress(f"{100 * share:5.1f} %  {room}")
 
 
 # -- the world ----------------------------------------------------------------------------------------------------------
@@ -166,19 +157,3 @@ def _cluster(brokers: int, replicas: tuple[int, ...] = (1,)) -> Story:
 
 def _produce_request(acks: int) -> ProduceRequest:
     return ProduceRequest(acks, 30_000, (ProducePartition(topic_id("t"), 0, batch(_VALUE)),))
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """On one core, without the garbage collector, as a simulator's worker runs."""
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cores)})
-    gc.collect()
-    gc.freeze()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-        gc.unfreeze()
-        os.sched_setaffinity(0, cores)

@@ -115,7 +115,7 @@ class Nemesis:
     def _look(self) -> None:
         """Fire what has become due by its condition, refuse what is too late, and look again soon while anything waits."""
         waiting = [course for course in self._courses if course.pending and course.event.when is not None]
-        if self._over or not waiting:
+        if not waiting:
             return
         state = self._cluster.observe()
         for course in waiting:
@@ -140,7 +140,7 @@ class Nemesis:
             return self._refuse(course, str(reason))
         self._tell("fires", course.number, course.event, _told_aim(aimed))
         course.fire(aimed)
-        if course.event.for_ns is not None and course.in_force:
+        if course.event.for_ns is not None:
             self._cluster.time.after(course.event.for_ns, course.heal)
         return None
 

@@ -16,6 +16,7 @@ from clusters.sim.latency import MS
 from clusters.sim.link import LinkState
 from clusters.sim.pipe import Pipe
 from model.chance import between
+from model.cluster import Ability
 from replication.env import CLOSE, Failure, Then
 from replication.messages import ProduceRequest
 
@@ -112,13 +113,7 @@ class Connection:
             if deadlines:
                 self._arm(min(deadlines))
 
-    def take_answer(self, call: Call) -> None:
-        if self.ended or call.ended:
-            return
-        if self.calls[0] is call:
-            self.calls.popleft()
-        else:
-            self.calls.remove(call)
+    def _take_answer(self, call: Call) -> None:
         call.ended = True
         call.then(call.answer)
 
@@ -167,11 +162,15 @@ class Connection:
         if call is None:
             self.end()
             return
+        if self.calls[0] is call:  # it has its answer now, however late the dialler comes to read it
+            self.calls.popleft()
+        else:
+            self.calls.remove(call)
         network = self.network
         network.kernel.note(ANSWER_ARRIVED, self.dialer.node_id, key_of(call.answer))
         if network.watch is not None:
             network.watch.message(network.kernel.now, "answer", (self.node, self.dialer.node_id), call.answer)
-        self.dialer.enter(self.take_answer, call)
+        self.dialer.enter(self._take_answer, call)
 
     def repeat(self, call: Call) -> None:
         """A copy comes later, on a connection of its own; nobody hears its answer."""
@@ -181,7 +180,7 @@ class Connection:
 
     def _deliver_copy(self, copy: Call) -> None:
         network, listener = self.network, self.network.listener(self.node, self.channel)
-        if listener is not None:
+        if listener is not None and not self.link.stands_still("requests") and not self.link.has(Ability.REFUSE):
             network.kernel.note(COPY_ARRIVED, self.node, key_of(copy.message))
             if network.watch is not None:
                 network.watch.message(network.kernel.now, "copy", (self.dialer.node_id, self.node), copy.message)
@@ -191,10 +190,10 @@ class Connection:
 
     def end(self, *, lose_requests: bool = False, timed_out: list[Call] | None = None) -> None:
         """Over, for the dialler; what the listener still sends goes nowhere."""
+        self.requests_lost |= lose_requests
         if self.ended:
             return
         self._forget()
-        self.requests_lost |= lose_requests
         self.network.kernel.note(CONNECTION_ENDED, self.dialer.node_id, self.node)
         calls, self.calls = self.calls, deque()
         for call in calls:
@@ -204,7 +203,7 @@ class Connection:
     def lose(self) -> None:
         """A cut has healed: the connection ends on both sides, and what was queued is lost."""
         self.requests.lose()
-        self.end()
+        self.end(lose_requests=True)
 
     def abandon(self) -> None:
         """The dialler is gone: there is nobody to tell."""

@@ -2,7 +2,8 @@
 
 In     calls with a time, in integer nanoseconds; one sequence number breaks every tie, so order never depends on anything else
 Out    the calls, one after the other; time jumps from one to the next
-Keeps  a digest over whatever is noted: two runs with the same digest did the same things at the same times in the same order
+Keeps  a digest over time and number of every event, and whatever is noted besides: two runs with the same digest did the same
+       things at the same times in the same order
 Not    what the calls do: nothing in here knows of nodes or messages
 """
 
@@ -19,31 +20,21 @@ _NUMBERS_AT_ONCE = 8_192
 
 
 class Digest:
-    """SHA-256 over numbers, taken in large pieces: noting something costs a fraction of a microsecond."""
+    """SHA-256 over numbers of 64 bits, taken in large pieces: noting something costs a fraction of a microsecond."""
 
     def __init__(self) -> None:
-        self._numbers = array("q")
+        self.numbers = array("q")  # not yet taken
         self._hash = hashlib.sha256()
 
-    def note(self, *numbers: int) -> None:
-        """Whole numbers of 64 bits with a sign."""
-        self._numbers.extend(numbers)
-        if len(self._numbers) > _NUMBERS_AT_ONCE:
-            self._take()
-
-    def note_text(self, text: str) -> None:
-        self._take()
-        self._hash.update(text.encode())
-
     def hex(self) -> str:
-        self._take()
+        self.take()
         return self._hash.hexdigest()
 
-    def _take(self) -> None:
+    def take(self) -> None:
         if sys.byteorder == "big":
-            self._numbers.byteswap()
-        self._hash.update(self._numbers.tobytes())
-        del self._numbers[:]
+            self.numbers.byteswap()
+        self._hash.update(self.numbers.tobytes())
+        del self.numbers[:]
 
 
 class Kernel:
@@ -52,7 +43,6 @@ class Kernel:
     def __init__(self) -> None:
         self.now = 0
         self.steps = 0
-        self.running = 0  # the sequence number of the event that happens now
         self.digest = Digest()
         self._heap: list[tuple[int, int, Callable[[Any], object], Any]] = []
         self._count = 0
@@ -63,18 +53,22 @@ class Kernel:
         heappush(self._heap, (when, count, call, argument))
 
     def note(self, kind: int, node: int, key: int) -> None:
-        """Put what happens now into the digest."""
-        self.digest.note(self.now, self.running, kind, node, key)
+        """Put what happens now into the digest, behind the time and the sequence number that every event has there."""
+        self.digest.numbers.extend((kind, node, key))
 
     def run_until(self, done: Callable[[], bool], end: int) -> bool:
         """Everything up to `end`, or until `done`; whether it was done."""
-        heap, steps = self._heap, 0
+        heap, steps, numbers = self._heap, 0, self.digest.numbers
         try:
             while not done():
                 if not heap or heap[0][0] > end:
                     self.now = end
                     return done()
-                self.now, self.running, call, argument = heappop(heap)
+                when, count, call, argument = heappop(heap)
+                numbers.extend((when, count))
+                if len(numbers) > _NUMBERS_AT_ONCE:
+                    self.digest.take()
+                self.now = when
                 steps += 1
                 call(argument)
             return True

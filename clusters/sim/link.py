@@ -86,10 +86,14 @@ class LinkState:
         """What becomes of the end of a connection (DESIGN 11.10)."""
         verbs = [fault.verb for fault in self._faults if fault.concerns(stream)]
         if Ability.SILENT in verbs:
+            self.touched[Ability.SILENT] += 1
             return "vanishes"
         if Ability.CUT in verbs:
             return "overtakes"
-        return "waits" if Ability.HOLD in verbs else "passes"
+        if Ability.HOLD in verbs:
+            self.touched[Ability.HOLD] += 1
+            return "waits"
+        return "passes"
 
     def delay_ns(self, stream: Stream, draw: int, size: int) -> int:
         """What delays and slices add to one message."""
@@ -114,9 +118,11 @@ class LinkState:
         return size * SECOND // min(rates)
 
     def gate_for(self, stream: Stream, message: str) -> LinkFault | None:
-        """The gate that catches this kind of message now; it counts."""
+        """The gate that catches this kind of message now; it counts. An answer cannot be repeated: nobody would hear it."""
         for fault in self._faults:
-            if fault.verb is Ability.GATE and fault.concerns(stream) and fault.message == message and fault.left != 0:
+            if fault.verb is not Ability.GATE or (fault.action == "repeat" and stream == "answers"):
+                continue
+            if fault.concerns(stream) and fault.message == message and fault.left != 0:
                 if fault.left is not None:
                     fault.left -= 1
                 self.touched[Ability.GATE] += 1

@@ -78,6 +78,8 @@ class Network:
 
     def heal(self, link: LinkState, verb: Ability) -> None:
         """Take one fault away; what it kept goes on, or is lost, as its verb says."""
+        if not link.has(verb):
+            return
         link.remove(verb)
         if link.has(verb):
             return
@@ -87,7 +89,7 @@ class Network:
                 connection.lose()
         for pipe in list(link.standing):
             if verb in LOSES_ON_HEAL:
-                pipe.lose()
+                pipe.connection.lose()  # one that had ended before: what its dialler sent is lost all the same
             else:
                 pipe.release()
         for connection in connections:

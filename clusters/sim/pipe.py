@@ -91,8 +91,7 @@ class Pipe:
             self.connection.end(lose_requests=True)
         else:
             self.deliver(item)
-            if self.stream == "requests":
-                self.connection.repeat(item)
+            self.connection.repeat(item)
 
     # -- healing --------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ import msgspec
 from harness.worker import Work
 from tests.harness.pool_watch import alive, noted_pids, wait_until
 
-DIES, EXITS, HANGS, RAISES, SAYS_NOTHING, SPEAKS_OUT_OF_TURN = 3, 4, 5, 6, 7, 8
+DIES, EXITS, HANGS, RAISES, SAYS_NOTHING, BABBLES, ANSWERS_FOR_ANOTHER = 3, 4, 5, 6, 7, 8, 9
 
 
 def doubles(setup: bytes) -> Work:
@@ -43,8 +43,10 @@ def misbehaves(setup: bytes) -> Work:
             raise ValueError("no six, please \udcff")
         if number == SAYS_NOTHING:
             return b"not JSON"
-        if number == SPEAKS_OUT_OF_TURN:
+        if number == BABBLES:
             os.write(_socket(), b"hello\n")
+        if number == ANSWERS_FOR_ANOTHER:
+            os.write(_socket(), b'{"type": "answer", "number": 1, "data": 3}\n')
         while number == HANGS:
             pass
         return json.dumps(2 * number).encode()
@@ -62,8 +64,10 @@ def reports(setup: bytes) -> Work:
         os.write(1, b"noise\n")
         os.write(2, b"\xff noise\n")
         subprocess.run(["echo", "noise"], check=True)
+        inherited = subprocess.run(["ls", "-l", "/proc/self/fd"], check=True, close_fds=False, capture_output=True).stdout
         seen = {"pid": os.getpid(), "run": os.environ.get("TIDEMARK_RUN"), "session": os.getsid(0)}
-        return json.dumps({**seen, "frozen": gc.get_freeze_count() - frozen}, indent=2).encode()
+        seen |= {"frozen": gc.get_freeze_count() - frozen, "bequeathed": inherited.count(b"socket:")}
+        return json.dumps(seen, indent=2).encode()
 
     return work
 

@@ -18,7 +18,7 @@ from harness import pool, worker
 from harness.pool import Crew, Result, run_pool
 from model.refusal import InfrastructureFailure
 from tests.harness.pool_watch import DEADLINE_S, alive, noted_pids, start_parent, wait_until
-from tests.harness.pool_work import DIES, EXITS, HANGS, RAISES, SAYS_NOTHING, SPEAKS_OUT_OF_TURN
+from tests.harness.pool_work import ANSWERS_FOR_ANOTHER, BABBLES, DIES, EXITS, HANGS, RAISES, SAYS_NOTHING
 
 
 def crew(work: str, notes: Path, jobs: int = 2, limit_s: float = DEADLINE_S) -> Crew:
@@ -135,11 +135,12 @@ def test_an_answer_that_is_not_JSON_is_a_failure(tmp_path):
     assert "JSON" in result.reason
 
 
-def test_a_worker_that_breaks_the_protocol_is_replaced(tmp_path):
+@pytest.mark.parametrize("number", [BABBLES, ANSWERS_FOR_ANOTHER])
+def test_a_worker_that_breaks_the_protocol_is_replaced(tmp_path, number):
     """Work that writes into the socket loses its number, and nobody else's."""
-    seen = results(crew("misbehaves", tmp_path, jobs=1), [SPEAKS_OUT_OF_TURN, 1])
-    assert seen[SPEAKS_OUT_OF_TURN].status == "lost"
-    assert "spoke out of turn" in seen[SPEAKS_OUT_OF_TURN].reason
+    seen = results(crew("misbehaves", tmp_path, jobs=1), [number, 1])
+    assert seen[number].status == "lost"
+    assert "spoke out of turn" in seen[number].reason
     assert seen[1].data == b"2"
 
 
@@ -150,11 +151,12 @@ def test_what_the_work_prints_stays_out_of_the_protocol(tmp_path):
 
 
 def test_a_worker_is_named_frozen_and_in_a_session_of_its_own(tmp_path):
-    """TIDEMARK_RUN tells whose it is, collections skip what the set-up made, and no terminal can interrupt it."""
+    """TIDEMARK_RUN says whose it is, collections skip what the set-up made, no terminal reaches it, no child has its socket."""
     inside = json.loads(results(crew("reports", tmp_path, jobs=1), [0])[0].data)
     assert inside["run"] == "night-1"
     assert inside["session"] == inside["pid"]
     assert inside["frozen"] > 1000
+    assert inside["bequeathed"] == 0
 
 
 def test_a_worker_may_end_in_order(tmp_path):

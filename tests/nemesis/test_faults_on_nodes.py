@@ -170,6 +170,14 @@ def test_a_restart_loop_of_a_node_that_never_ran_is_toothless_in_its_first_round
     assert run.row()["effect"] is False
 
 
+def test_a_restart_loop_has_bitten_if_it_did_so_in_any_round() -> None:
+    """That the node was down when the last round came takes nothing back."""
+    run = one_fault(FakeCluster(), "restart_loop", "n2", every="1s").run(500 * MS)
+    run.cluster.running.remove(2)
+    run.run(1 * S).nemesis.heal_all()
+    assert run.row()["effect"] is True
+
+
 def test_a_rolling_restart_has_one_node_down_at_a_time() -> None:
     """Stop, wait until it ended, start, wait for the gap; then the next, and then it is over."""
     run = one_fault(FakeCluster(), "rolling_restart", "brokers", gap="1s")

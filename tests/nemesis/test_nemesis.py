@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model import evidence
-from model.cluster import Cluster, Fired, NodeId, Sleep, Steps
+from model.cluster import Cluster, Fired, NodeId, Sleep, Steps, Until
 from model.plan import Plan
 from model.refusal import InfrastructureFailure
 from model.schedule import Condition, Event
@@ -79,9 +79,13 @@ def test_a_condition_is_asked_until_it_is_met() -> None:
 
 
 def test_a_condition_that_is_not_met_in_time_is_refused() -> None:
-    """After `within`, or when the plan's time is over."""
+    """After `within`, or when the plan's time is over; both counted from the origin."""
     events = (pause(when=Condition(acked=1), within_ns=20 * S), pause(when=Condition(acked=1)))
-    run = Watched(FakeCluster(), events, PLAN).run(20 * S)
+    cluster = FakeCluster()
+    cluster.time.now = 100 * S
+    run = Watched(cluster, events, PLAN).run(20 * S - 1)
+    assert run.nemesis.refused == {}
+    run.run(1)
     assert run.nemesis.refused == {0: "condition not met within 20s"}
     run.run(10 * S)
     assert run.nemesis.refused == {0: "condition not met within 20s", 1: "condition not met within 30s"}
@@ -212,13 +216,45 @@ def test_a_fault_that_does_not_want_to_end_is_closed_before_it_is_healed(stubbor
     assert run.row()["effect"] is None
 
 
+def test_once_everything_is_healed_nobody_looks_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stop that still waits, a condition that was never met: the end ends them, and each is told once."""
+    cluster = FakeCluster()
+    cluster.stop_takes_ns, cluster.answers = None, False
+    events = (
+        Event(at_ns=0, fault="stop", target="n2"),
+        Event(at_ns=0, fault="elect", target="t/0"),
+        pause(when=Condition(acked=1)),
+    )
+    run = Watched(cluster, events, PLAN).run(1 * S)
+    run.nemesis.heal_all()
+    assert [kind for kind, _, _ in run.told] == ["fires", "fires", "heals", "heals", "refused"]
+    looks: list[int] = []
+    monkeypatch.setattr(cluster, "observe", lambda: looks.append(cluster.time.now))
+    run.run(60 * S)
+    assert looks == []
+
+
+def test_a_wait_ends_at_its_limit_and_not_at_the_next_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits need not be a multiple of the time between two looks."""
+    ended: list[tuple[int, bool]] = []
+
+    def inject(cluster: Cluster, targets: tuple[NodeId, ...], args: object) -> Steps[Fired]:
+        met = yield Until(lambda state: False, 25 * MS)
+        ended.append((cluster.time.now_ns(), met))
+        return Fired(bit=None)
+
+    monkeypatch.setitem(course.FAULTS_BY_NAME, "pause", Fault("pause", inject=inject))  # type: ignore[arg-type]
+    Watched(FakeCluster(), (pause(at_ns=0),), PLAN).run(1 * S)
+    assert ended == [(25 * MS, False)]
+
+
 def drawn_events() -> Iterator[Event]:
-    for at_s in range(1, 9):
+    for at_s in range(1, 5):
         yield pause(at_ns=at_s * S, target="any-broker", for_ns=1 * S)
         yield Event(at_ns=at_s * S, fault="cut", args={"shape": "halves"}, for_ns=1 * S)
 
 
-@given(st.sets(st.integers(0, 15)), st.integers(0, 2**32))
+@given(st.sets(st.integers(0, 7)), st.integers(0, 2**32))
 def test_deleting_events_moves_no_other_draw(deleted: set[int], seed: int) -> None:
     """So a schedule can be shrunk: what is left still hits the same nodes and links."""
     events = tuple(drawn_events())

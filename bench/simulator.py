@@ -1,0 +1,69 @@
+"""bench/simulator.py: what the simulator sustains: three brokers, 50 operations per second, random faults.
+
+In   the default plan, seed after seed
+Out  events per second on one core, virtual seconds per real second, runs per minute on all cores with everything stored;
+     where the time goes
+"""
+
+from __future__ import annotations
+
+import cProfile
+import gc
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.figures import Figure, best_of_turns, progress
+from bench.profiles import shares, undisturbed
+from clusters.sim.cluster import SimCluster
+from harness.campaign import campaign_of, run_campaign
+from harness.run import run
+from harness.worlds import schedule_of
+from model.plan import Plan
+from model.store import Store
+
+_TURNS = 5
+_RUNS = 20
+_CAMPAIGN = 100
+_AIM = 100_000
+
+
+def figures(scratch: Path) -> Iterator[Figure]:
+    with undisturbed():
+        progress(f"{_RUNS} runs of the default plan on one core, the best of {_TURNS} turns")
+        yield from _one_core()
+        _where_the_time_goes()
+    cores = len(os.sched_getaffinity(0))
+    progress(f"a campaign of {_CAMPAIGN} runs on {cores} cores, everything stored")
+    store = Store(str(scratch / "store"))
+    campaign = campaign_of(store, "bench", Plan(tidemark=1))
+    (seconds,) = best_of_turns(1, lambda: run_campaign(store, campaign, range(_CAMPAIGN), cores, lambda _: None))
+    yield Figure(name=f"simulated runs, {cores} workers, stored", value=_CAMPAIGN / seconds * 60, unit="runs/min")
+
+
+def _one_core() -> Iterator[Figure]:
+    best = None
+    for _ in range(_TURNS):
+        counted: list[tuple[int, int]] = []
+        (seconds,) = best_of_turns(1, lambda counted=counted: counted.extend(_run(seed) for seed in range(_RUNS)))
+        gc.collect()
+        events, virtual_ns = sum(e for e, _ in counted), sum(t for _, t in counted)
+        best = max(best or (0.0, 0.0), (events / seconds, virtual_ns / 1e9 / seconds))
+    assert best is not None
+    yield Figure(name="simulated events, one core", value=best[0], unit="events/s", aim=_AIM)
+    yield Figure(name="virtual time, one core", value=best[1], unit="s/s")
+
+
+def _run(seed: int) -> tuple[int, int]:
+    plan = Plan(tidemark=1, seed=seed, tag=seed)
+    cluster = SimCluster(plan)
+    run(plan, schedule_of(plan), cluster)
+    return cluster.kernel.steps, cluster.kernel.now
+
+
+def _where_the_time_goes() -> None:
+    """By file, from a profile: its shares are right, its times are not."""
+    profile = cProfile.Profile()
+    profile.runcall(lambda: [_run(seed) for seed in range(5)])
+    for room, share in shares(profile, most=16):
+        progress(f"{100 * share:5.1f} %  {room}")

@@ -1,0 +1,119 @@
+"""tidemark run and replay, as somebody types them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.main import run as tidemark
+from model.store import Store
+
+SHORT = ("--set", "for=2s")
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> str:
+    captured = capsys.readouterr()
+    return captured.out + captured.err
+
+
+def a_plan(where: Path, text: str) -> str:
+    path = where / "mine.yaml"
+    path.write_text("tidemark: 1\nfor: 4s\n" + text)
+    return str(path)
+
+
+def test_a_run_is_stored_whole_and_can_be_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """History, events, changes, registrations, observations, schedule, plan: and the same digest a second time."""
+    store = str(tmp_path / "store")
+    assert tidemark(["run", "--seed", "7", "--store", store, *SHORT]) == 2  # nobody checks histories yet
+    assert f"tidemark replay {store}/runs/00000" in told(capsys)
+    stored = Store(store).open("runs", 0)
+    stored.verify()
+    assert set(stored.record.files) == {"history", "schedule", "events", "changes", "registrations", "observations", "plan"}
+    assert stored.plan().seed == 7
+    assert stored.plan().schedule == stored.schedule()
+    assert tidemark(["replay", f"{store}/runs/00000"]) == 2
+    assert "the same run: digest" in told(capsys)
+
+
+def test_every_run_by_itself_gets_a_number_of_its_own(tmp_path: Path) -> None:
+    """Typing `tidemark run` twice is two runs."""
+    store = str(tmp_path)
+    for _ in range(2):
+        tidemark(["run", "--store", store, *SHORT])
+    assert [entry.number for entry in Store(store).runs("runs")] == [0, 1]
+
+
+def test_a_campaign_goes_on_where_it_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same command with more runs executes only those that are missing; another plan is another campaign."""
+    store = str(tmp_path)
+    tidemark(["run", "--runs", "2", "--jobs", "1", "--store", store, *SHORT])
+    capsys.readouterr()
+    tidemark(["run", "--runs", "4", "--jobs", "2", "--store", store, *SHORT, "--json"])
+    said = json.loads(capsys.readouterr().out)
+    assert said["runs"] == 4
+    assert [summary["number"] for summary in said["summaries"]] == [0, 1, 2, 3]
+    assert len({summary["seed"] for summary in said["summaries"]}) == 4
+    (campaign,) = Store(store).campaigns()
+    assert [entry.number for entry in Store(store).runs(campaign)] == [0, 1, 2, 3]
+    tidemark(["run", "--runs", "1", "--store", store, "--set", "for=3s"])
+    assert len(Store(store).campaigns()) == 2
+
+
+def test_json_is_one_object_and_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What people read goes to standard error."""
+    tidemark(["run", "--store", str(tmp_path), *SHORT, "--json"])
+    captured = capsys.readouterr()
+    said = json.loads(captured.out)
+    assert said["exit_code"] == 2
+    assert said["counts"] == {"unknown": 1}
+    assert "tidemark replay" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("cluster: local", "there is no world 'local'"),
+        ("mutants: [B11]", "no mutant can be switched on yet"),
+        ("workload: {name: consumer}", "the workload 'consumer' is not there yet"),
+        ("needs: [reassign]", "sim cannot do 'reassign'"),
+        ("matrix: {workload/acks: [all, 1]}", "stands for 2 plans"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_before_anything_starts(
+    text: str, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 3, one sentence, and no store."""
+    assert tidemark(["run", a_plan(tmp_path, text), "--store", str(tmp_path / "store")]) == 3
+    assert problem in told(capsys)
+    assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize("path", ["nowhere", "store/runs/first", "store/runs/00009"])
+def test_a_run_that_is_not_there_is_refused(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the form that a run's name has."""
+    assert tidemark(["replay", path]) == 3
+    assert "Nothing was started" in told(capsys)
+
+
+def test_a_condition_that_is_never_met_makes_the_verdict_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Somebody wrote the event down and expects it to happen: without it nothing was tried."""
+    schedule = "schedule: [{when: {isr: [n1]}, within: 2s, fault: kill, target: leader, for: 1s}]"
+    assert tidemark(["run", a_plan(tmp_path, schedule), "--store", str(tmp_path / "store"), "--json"]) == 2
+    (summary,) = json.loads(capsys.readouterr().out)["summaries"]
+    assert summary["valid"] == "unknown"
+    assert "an event could not fire" in summary["reasons"]
+    assert summary["refused"] == ["kill: condition not met within 2s"]
+    row = Store(str(tmp_path / "store")).open("runs", 0).table("events").to_pylist()[0]
+    assert (row["refused"], row["fired_ns"]) == ("condition not met within 2s", None)
+
+
+def test_an_event_of_the_swarm_that_could_not_fire_is_no_doubt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The swarm draws without knowing who will lead; the stored plan remembers that it was drawn."""
+    tidemark(["run", "--runs", "6", "--store", str(tmp_path), "--set", "for=20s", "--json"])
+    summaries = json.loads(capsys.readouterr().out)["summaries"]
+    refused = [summary for summary in summaries if summary["refused"]]
+    assert refused, "no event of these runs was refused: take another seed"
+    assert not any("an event could not fire" in summary["reasons"] for summary in refused)
