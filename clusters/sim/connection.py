@@ -203,6 +203,7 @@ class Connection:
     def lose(self) -> None:
         """A cut has healed: the connection ends on both sides, and what was queued is lost."""
         self.requests.lose()
+        self.answers.lose()
         self.end(lose_requests=True)
 
     def abandon(self) -> None:

@@ -1,0 +1,171 @@
+"""The two clocks of a node, right and wrong."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusters.sim.clock import WALL_START_MS, NodeClock, SimClocks
+from clusters.sim.latency import MS
+from tests.clusters.sim.bare import Bare, S
+
+PPM = st.integers(-900_000, 10_000_000)
+OFFSET = st.integers(-3_600 * S, 3_600 * S)
+STEP = st.one_of(
+    st.tuples(st.just("drift"), PPM),
+    st.tuples(st.just("skew"), OFFSET),
+    st.tuples(st.just("jump"), OFFSET),
+    st.tuples(st.just("strobe"), st.tuples(st.integers(1, 10 * S), st.integers(1, 1 * S))),
+    st.tuples(st.just("restore"), st.just(())),
+    st.tuples(st.just("time"), st.integers(0, 10 * S)),
+)
+
+
+class OneClock:
+    """A node's clock, and the true time."""
+
+    def __init__(self) -> None:
+        self.now, self.clock = 0, NodeClock()
+        self.handle = SimClocks(lambda: self.now, {1: self.clock})
+
+    def take(self, step: tuple[str, object]) -> None:
+        name, value = step
+        if name == "time":
+            assert isinstance(value, int)
+            self.now += value
+        else:
+            getattr(self.handle, name)(1, *(value if isinstance(value, tuple) else (value,)))
+
+    @property
+    def wall_ms(self) -> int:
+        return self.clock.wall_ms(self.now) - WALL_START_MS
+
+    @property
+    def monotonic(self) -> int:
+        return self.clock.monotonic_ns(self.now)
+
+
+@given(st.lists(STEP, max_size=20))
+def test_monotonic_time_never_goes_back(steps: list[tuple[str, object]]) -> None:
+    """Whatever is done to the clock, and whatever is taken away again."""
+    one, seen = OneClock(), [0]
+    for step in steps:
+        one.take(step)
+        seen.append(one.monotonic)
+    assert all(earlier <= later for earlier, later in pairwise(seen))
+
+
+@given(st.lists(STEP, max_size=20), st.integers(0, 10 * S))
+def test_restored_a_clock_tells_the_truth_from_then_on(steps: list[tuple[str, object]], later: int) -> None:
+    """Wall time at once; monotonic time goes on from where it was, at the true rate."""
+    one = OneClock()
+    for step in steps:
+        one.take(step)
+    one.handle.restore(1)
+    began = one.monotonic
+    one.now += later
+    assert one.wall_ms == one.now // MS
+    assert one.monotonic - began == later
+    assert one.handle.touched(1) == 0
+
+
+@given(st.integers(0, 10**15), OFFSET, st.lists(OFFSET, max_size=4))
+def test_a_skew_and_jumps_are_exact(now: int, skew: int, jumps: list[int]) -> None:
+    """A skew is where the clock stands, jumps add up, and monotonic time feels neither."""
+    one = OneClock()
+    one.now = now
+    one.handle.skew(1, 5 * S)
+    one.handle.skew(1, skew)
+    for by in jumps:
+        one.handle.jump(1, by)
+    assert one.wall_ms == (now + skew + sum(jumps)) // MS
+    assert one.monotonic == now
+
+
+@given(st.integers(0, 10**12), st.integers(1, 5 * S), st.integers(1, S), st.integers(0, 10 * S))
+def test_a_strobe_goes_to_and_fro(since: int, by: int, every: int, later: int) -> None:
+    """Right for the first stretch, ahead for the next, and so on."""
+    one = OneClock()
+    one.now = since
+    one.handle.strobe(1, by, every)
+    one.now += later
+    assert one.wall_ms == (one.now + (by if later // every % 2 else 0)) // MS
+
+
+@given(PPM, st.integers(0, 100 * S))
+def test_a_drift_is_so_many_parts_of_a_million(ppm: int, later: int) -> None:
+    """Of both clocks, to the nanosecond."""
+    one = OneClock()
+    one.now = 7 * S
+    one.handle.drift(1, ppm)
+    one.now += later
+    assert one.monotonic == 7 * S + later + later * ppm // 1_000_000
+    assert one.wall_ms == (one.now + later * ppm // 1_000_000) // MS
+
+
+@given(PPM, st.integers(0, 100 * S))
+def test_a_wait_of_the_nodes_own_time_is_over_then_and_not_before(ppm: int, own_ns: int) -> None:
+    """Rounded up by less than one tick of the clock."""
+    one = OneClock()
+    one.handle.drift(1, ppm)
+    real = one.clock.real_ns(own_ns)
+    assert one.clock.monotonic_ns(real) >= own_ns
+    assert real == 0 or one.clock.monotonic_ns(real - 1) < own_ns
+
+
+def test_only_readings_that_are_wrong_are_counted() -> None:
+    """A skewed wall clock does not concern who reads monotonic time, and a strobe is right half of the time."""
+    one = OneClock()
+    assert (one.wall_ms, one.monotonic, one.handle.touched(1)) == (0, 0, 0)
+    one.handle.skew(1, 1 * S)
+    assert (one.monotonic, one.handle.touched(1)) == (0, 0)
+    assert (one.wall_ms, one.handle.touched(1)) == (1_000, 1)
+    one.handle.restore(1)
+    one.handle.strobe(1, 1 * S, 10 * MS)
+    assert (one.wall_ms, one.handle.touched(1)) == (0, 0)
+    one.now += 10 * MS
+    assert (one.wall_ms, one.handle.touched(1)) == (1_010, 1)
+
+
+# -- timers -------------------------------------------------------------------------------------------------------------
+
+RATES = st.lists(st.tuples(st.integers(1, 500 * MS), PPM), max_size=6)
+
+
+@given(st.integers(0, 2 * S), RATES)
+def test_a_timer_fires_when_the_nodes_own_clock_says_so(own_ns: int, rates: list[tuple[int, int]]) -> None:
+    """However often its rate changes on the way, also if the clock was true when it was set."""
+    bare = Bare(1)
+    clock, env, fired = bare.clocks[1], bare[1].env, list[int]()
+    clocks = SimClocks(lambda: bare.kernel.now, bare.clocks)
+    due = env.monotonic_ns() + own_ns
+    env.after(own_ns, lambda: fired.append(bare.kernel.now))
+    for lasts, ppm in rates:
+        bare.run(lasts)
+        if not fired:
+            clocks.drift(1, ppm)
+    bare.until(lambda: bool(fired), 100 * S)
+    now = fired[0]
+    if not rates:
+        assert now == own_ns
+    else:
+        assert clock.monotonic_ns(now) >= due
+    bare.run(100 * S)
+    assert fired == [now]
+
+
+@pytest.mark.parametrize(("ppm", "seconds"), [(1_000_000, 1), (-500_000, 4), (0, 2)])
+def test_a_deadline_is_the_dialers_own_time(ppm: int, seconds: int) -> None:
+    """A fast clock gives up early, a slow one late."""
+    bare = Bare(1, 2)
+    bare[2].answers_at_once = False
+    SimClocks(lambda: bare.kernel.now, bare.clocks).drift(1, ppm)
+    from model.cluster import Link
+    from tests.clusters.sim.bare import NoteRequest
+
+    asked = bare.ask(Link(1, 2), NoteRequest(1), 2 * S)
+    bare.until(lambda: bool(asked.results))
+    assert asked.at_ns == [seconds * S]
