@@ -84,7 +84,7 @@ class Fired(msgspec.Struct, frozen=True):
 
 
 class Sleep(msgspec.Struct, frozen=True):
-    """A fault yields this to wait, in whatever time its world has."""
+    """A fault yields this to wait, in whatever time its world has; it is resumed with False when it is healed meanwhile."""
 
     duration_ns: int
 
@@ -204,7 +204,10 @@ class Links(Protocol):
 class Processes(Protocol):
     """Node processes. Whatever ends one uncleanly says what it cost. A paused one must be resumed as often as it was paused."""
 
-    def start(self, node: NodeId) -> None: ...
+    def start(self, node: NodeId) -> None:
+        """A node that runs is left alone; one on its way down is started once it is there."""
+        ...
+
     def kill(self, node: NodeId) -> tuple[Damage, ...]: ...
     def stop(self, node: NodeId) -> None:
         """Ask for the orderly end; it takes its time, and `ClusterState.running` shows when it is over."""

@@ -45,12 +45,18 @@ def clock_fault(name: str, act: OnNode) -> Fault[NodeId]:
     )
 
 
-def disk_fault(name: str, act: Callable[[Disks, NodeId, Args], None]) -> Fault[NodeId]:
-    """A lasting fault of one directory; its verb is the ability of the same name."""
+def disk_fault(name: str, act: Callable[[Disks, NodeId, Args], None], *, refuses: bool = True) -> Fault[NodeId]:
+    """A lasting fault of one directory; its verb is the ability of the same name. A node may give up because a disk refused
+    (PROTOCOL 10.4): whoever mends it starts the node again."""
     verb = Ability(name)
-    return lasting_fault(
-        name,
-        begin=lambda cluster, node, args: act(cluster.disks, node, args),
-        end=lambda cluster, node, args: cluster.disks.heal(node, verb, args["directory"]),
-        touched=lambda cluster, node, args: cluster.disks.touched(node, verb, args["directory"]),
-    )
+
+    def touched(cluster: Cluster, node: NodeId, args: Args) -> int | None:
+        return cluster.disks.touched(node, verb, args["directory"])
+
+    def end(cluster: Cluster, node: NodeId, args: Args) -> None:
+        felt = refuses and touched(cluster, node, args) != 0
+        cluster.disks.heal(node, verb, args["directory"])
+        if felt:
+            cluster.processes.start(node)
+
+    return lasting_fault(name, begin=lambda cluster, node, args: act(cluster.disks, node, args), end=end, touched=touched)

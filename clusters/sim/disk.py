@@ -17,6 +17,7 @@ from clusters.sim.kernel import Kernel
 from clusters.sim.kinds import WRITE_DURABLE
 from clusters.sim.latency import DRAW_BITS, MS, sync_latency
 from model.chance import Chance, below, between, happens, pick
+from replication.batch import headers
 from replication.env import Done, IoError
 
 if TYPE_CHECKING:
@@ -84,7 +85,9 @@ class SimDisk:
     def truncate(self, path: str, size: int) -> IoError | None:
         if self.faults.active and (error := self.faults.refuse("write")):
             return error
-        file = self.files[path]
+        file = self.files.get(path)
+        if file is None:
+            return IoError(f"no such file: {path}")
         for pending in self._pending:
             if pending.file is file and pending.content is None and pending.length > size:
                 pending.content = bytes(file.data[: pending.length])
@@ -211,7 +214,10 @@ class SimDisk:
         if not grown:
             return None
         path, file, synced = pick(self._chance, grown)
-        return path, bytes(file.data[: between(self._chance, synced + 1, max(synced + 1, len(file.data) - 1))])
+        end = between(self._chance, synced + 1, max(synced + 1, len(file.data) - 1))
+        if sum(header.size for _, header in headers(bytes(file.data[:end]))) == end:
+            end -= 1  # between two batches nothing is torn
+        return path, bytes(file.data[:end])
 
     def rot(self) -> tuple[str, int] | None:
         """Flip one bit of one log, in what was synced and in what a process reads. Where, or None if there is no log to rot."""

@@ -22,6 +22,7 @@ from model.cluster import Damage, Exit, NodeId
 from replication.env import NANOSECONDS
 
 STOP_DEADLINE_NS = 10_000 * NANOSECONDS  # 4.20: a broker that is not let go ends anyway, uncleanly
+NOT_LET_GO = "not let go in time"
 
 
 class Program(Protocol):
@@ -42,14 +43,22 @@ class NodeProcess:
         self.program: Any = None
         self.pauses = 0
         self.share: float | None = None
+        self.stopping = False
+        self.wanted = False  # somebody asked for it to run while it was on its way down
+        self.waited_before = 0  # in lives that are over, since the pause or the slowness in force began
+
+    @property
+    def waited(self) -> int:
+        return self.waited_before + (0 if self.env is None else self.env.waited)
+
+    def count_anew(self) -> None:
+        self.waited_before = 0
+        if self.env is not None:
+            self.env.waited = 0
 
     @property
     def running(self) -> bool:
         return self.env is not None and self.env.alive
-
-    def set_pace(self) -> None:
-        if self.env is not None:
-            self.env.set_pace(paused=self.pauses > 0, share=self.share)
 
 
 class SimProcesses:
@@ -70,12 +79,13 @@ class SimProcesses:
     # -- the handle -----------------------------------------------------------------------------------------------------
 
     def start(self, node: NodeId) -> None:
-        """A node that runs already is left alone."""
         process = self.nodes[node]
         if process.running:
+            process.wanted = process.stopping
             return
         process.starts += 1
-        process.pauses, process.share = 0, None
+        process.waited_before = process.waited
+        process.pauses, process.share, process.stopping, process.wanted = 0, None, False, False
         chance = stream(self._network.seed, "node", node, process.starts)
         env = process.env = SimEnv(node, self._network, process.clock, chance, self)
         env.disks = process.disks
@@ -98,17 +108,20 @@ class SimProcesses:
         if env is None or not env.alive:
             return
 
-        def closed() -> None:
-            if env.alive:
-                self._end(process, "stopped cleanly", env)
-
         def deadline() -> None:
             if env.alive:
-                self._end(process, "not let go in time", env)
-                self.exits.append(Exit(self._network.kernel.now, node, "not let go in time", allowed=True))
+                self.exits.append(Exit(self._network.kernel.now, node, NOT_LET_GO, allowed=True))
+                self._stopped(process, env, NOT_LET_GO)
 
-        env.enter(program.stop, closed)
+        process.stopping = True
+        env.enter(program.stop, lambda: self._stopped(process, env, "stopped cleanly"))
         self._network.kernel.at(self._network.kernel.now + STOP_DEADLINE_NS, _call, deadline)
+
+    def _stopped(self, process: NodeProcess, life: SimEnv, why: str) -> None:
+        if life.alive:
+            self._end(process, why, life)
+            if process.wanted:
+                self._network.kernel.at(self._network.kernel.now, self.start, process.node_id)
 
     def pause(self, node: NodeId) -> None:
         self._pace(node, self.nodes[node].pauses + 1, self.nodes[node].share)
@@ -120,19 +133,18 @@ class SimProcesses:
         self._pace(node, self.nodes[node].pauses, share)
 
     def touched(self, node: NodeId) -> int:
-        env = self.nodes[node].env
-        return 0 if env is None else env.waited
+        return self.nodes[node].waited
 
     def _pace(self, node: NodeId, pauses: int, share: float | None) -> None:
         process = self.nodes[node]
         if process.env is None or not process.running:
             return
-        was, process.pauses, process.share = process.pauses > 0, pauses, share
-        if was != (pauses > 0):
+        if process.pauses == 0 and process.share is None:
+            process.count_anew()
+        if (process.pauses > 0) != (pauses > 0):
             self.watch.process(self._network.kernel.now, node, "stands" if pauses else "runs", "")
-        if pauses + (share is not None) == 1:
-            process.env.waited = 0 if not was else process.env.waited
-        process.set_pace()
+        process.pauses, process.share = pauses, share
+        process.env.set_pace(paused=pauses > 0, share=share)
 
     # -- what nodes do themselves (`env.Witness`) -----------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """io_error: reads, writes or syncs of a directory fail.
 
 Does   lets every call of one kind fail, as EIO. After a failed sync nobody knows what is durable.
-Heals  lets calls succeed again. A process that gave the directory up does not come back for that.
+Heals  lets calls succeed again, and starts a process that the fault brought down.
 Bites  when a call failed.
 Costs  no damage. The node may end its own process or give the directory up, as the protocol allows (PROTOCOL 10.1).
 """

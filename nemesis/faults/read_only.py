@@ -1,7 +1,7 @@
 """read_only: a directory of a node was remounted read-only, as kernels do after an error.
 
-Does   lets every write and sync fail, as EROFS. Reads work; the process is not touched.
-Heals  lets writes pass again. A process that gave the directory up does not come back for that.
+Does   lets every write fail, as EROFS. Reads work; the process is not touched.
+Heals  lets writes pass again, and starts a process that the fault brought down.
 Bites  when a write was refused.
 Costs  no damage. The node may end its own process or give the directory up, as the protocol allows (PROTOCOL 10.1).
 """

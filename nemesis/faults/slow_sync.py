@@ -10,4 +10,6 @@ from __future__ import annotations
 
 from nemesis.lasting_fault import disk_fault
 
-SLOW_SYNC = disk_fault("slow_sync", lambda disks, node, args: disks.slow_sync(node, args["delay"], args["directory"]))
+SLOW_SYNC = disk_fault(
+    "slow_sync", lambda disks, node, args: disks.slow_sync(node, args["delay"], args["directory"]), refuses=False
+)
