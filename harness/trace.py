@@ -36,14 +36,14 @@ _PROCESS: Mapping[str, tuple[Glyph, str]] = {
 _REGISTERED: Mapping[str, tuple[Glyph, str]] = {
     "registered": (Glyph.REGISTERED, "is registered, and fenced until it has caught up"),
     "fenced": (Glyph.FENCED, "is fenced: it may neither lead nor be in sync"),
-    "unfenced": (Glyph.UNFENCED, "is unfenced"),
+    "unfenced": (Glyph.UNFENCED, "is unfenced: it may lead and be in sync again"),
 }
 _OUTCOME: Mapping[str, Glyph] = {"ok": Glyph.OK, "fail": Glyph.FAIL, "info": Glyph.INFO}
 _CAUSED_BY_HEALING = frozenset({Glyph.STARTS, Glyph.RUNS, Glyph.RECOVERS})
 
 
 def trace(plan: Plan, schedule: Schedule, options: TraceOptions | None = None) -> tuple[Recorded, list[TraceLine]]:
-    """Execute a plan in the simulator and watch. Of the options only `messages` counts here: what nobody asked for is not kept."""
+    """Execute a plan in the simulator and watch. Of the options only `messages` counts: what nobody asked for is not kept."""
     watch = Trace(plan, options or TraceOptions())
     recorded = run(plan, schedule, SimCluster(plan, watch=watch), watch)
     return recorded, watch.lines

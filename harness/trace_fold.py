@@ -16,7 +16,6 @@ from harness.trace_lines import CLIENTS, Glyph, TraceLine
 from harness.trace_words import counted
 from model.operation import WRITES, Row
 
-
 Beside = tuple[TraceLine, str]
 
 
@@ -62,10 +61,10 @@ def _ok(rows: Sequence[Row]) -> str:
     written = [row for row in rows if row.kind in WRITES and row.offset is not None]
     places = {(row.topic, row.partition) for row in written}
     last = max((row.offset for row in written if row.offset is not None), default=None)
-    return f"{len(rows)} ok" + (f", appends up to offset {last}" if last is not None and len(places) == 1 else "")
+    return f"{len(rows):,} ok" + (f", appends up to offset {last}" if last is not None and len(places) == 1 else "")
 
 
 def _fail(rows: Sequence[Row]) -> str:
     errors = Counter(row.error or "for no reason told" for row in rows)
-    each = ", ".join(error if len(errors) == 1 else f"{error} {count}" for error, count in errors.most_common())
-    return f"{len(rows)} fail, {each}" if rows else ""
+    each = ", ".join(error if len(errors) == 1 else f"{error} {count:,}" for error, count in errors.most_common())
+    return f"{len(rows):,} fail, {each}" if rows else ""

@@ -17,7 +17,7 @@ from model.cluster import TopicPartition
 from model.plan import Plan
 from workloads.log import partitions_of
 
-WIDTH = 120
+WIDTH = 110
 HEADING_EVERY = 50  # so that the columns are named on every screen
 
 
@@ -26,38 +26,37 @@ def render(lines: Sequence[TraceLine], plan: Plan, options: TraceOptions | None 
     wanted = options or TraceOptions()
     partition = wanted.partition or next(iter(partitions_of(plan)), None)
     yield from _heading(plan, run, partition)
-    yield from _legend([line for line in lines if wanted.shows(line)])
+    yield from _legend([line for line in lines if wanted.shows(line)], wanted.fold)
     yield ""
     yield from _body(lines, wanted, Columns(plan.nodes, partition), Margin(lines))
 
 
 def _heading(plan: Plan, run: str, partition: TopicPartition | None) -> Iterator[str]:
-    topics = ", ".join(
-        f"{name} ({counted(topic.partitions, 'partition')}, {counted(topic.replicas, 'replica')})"
-        for name, topic in plan.topics.items()
-    )
     roles = "brokers and controllers" if plan.nodes.combined else "brokers"
     apart = "" if plan.nodes.combined else f", controllers {nodes(plan.nodes.controller_ids)}"
-    yield f"trace of {run or 'a run'}, seed {plan.seed}: {roles} {nodes(plan.nodes.broker_ids)}{apart}; topics {topics}"
+    yield f"trace of {run or 'a run'}, seed {plan.seed}: {roles} {nodes(plan.nodes.broker_ids)}{apart}"
+    for name, topic in plan.topics.items():
+        yield f"topic {name}: {counted(topic.partitions, 'partition')}, {counted(topic.replicas, 'replica')}"
     if partition is not None:
-        here = place(partition)
-        yield f"  {LEADS} leads {here}, as it believes   {IN_SYNC} in its ISR, or a controller   {NOT_IN_SYNC} runs, not in its ISR   blank: down"
+        states = f"{LEADS} leads {place(partition)}, as it believes", f"{IN_SYNC} in its ISR, or a controller"
+        yield _spaced(*states, f"{NOT_IN_SYNC} not in its ISR", "blank: down")
 
 
-def _legend(shown: Sequence[TraceLine]) -> Iterator[str]:
+def _legend(shown: Sequence[TraceLine], fold: bool) -> Iterator[str]:
     """The glyphs that occur, as many to a line as fit."""
-    occurring = {glyph for line in shown for _, glyph in line.marks}
+    drawn = folded((line, "") for line in shown) if fold else ((line, "") for line in shown)
+    occurring = {glyph for line, _ in drawn for _, glyph in line.marks}
     words = [f"{glyph} {meaning}" for glyph, meaning in MEANING.items() if glyph in occurring]
     if any(line.firing is not None for line in shown):
-        words.append(f"A .. Z a fault fires or ends, {IN_FORCE} is in force")
-    row = ""
-    for word in words:
-        if row and len(row) + 3 + len(word) > WIDTH:
-            yield row
-            row = ""
-        row += ("   " if row else "  ") + word
-    if row:
-        yield row
+        words += ["A .. Z a fault fires or ends", f"{IN_FORCE} a fault is in force"]
+    while words:
+        count = max((n for n in range(1, len(words) + 1) if len(_spaced(*words[:n])) <= WIDTH), default=1)
+        yield _spaced(*words[:count])
+        words = words[count:]
+
+
+def _spaced(*words: str) -> str:
+    return "  " + "   ".join(words)
 
 
 def _body(lines: Sequence[TraceLine], options: TraceOptions, columns: Columns, margin: Margin) -> Iterator[str]:

@@ -89,7 +89,8 @@ def _corrupt(event: told.CorruptBatchFetched) -> str:
 
 
 def _log_recovered(event: told.LogRecovered) -> str:
-    holds = f"holds offsets {event.log_start} to {event.leo - 1}" if event.leo > event.log_start else f"is empty at {event.leo}"
+    empty = event.leo == event.log_start
+    holds = f"is empty, and goes on at {event.leo}" if empty else f"holds offsets {event.log_start} to {event.leo - 1}"
     if event.clean:
         return f"opens the log of {_at(event)} after a clean end: it {holds}"
     torn = f", {counted(event.dropped_bytes, 'torn byte')} cut off" if event.dropped_bytes else ""

@@ -157,20 +157,22 @@ def encode(
     return _STAMP.pack(0, length, -1) + bytes([MAGIC]) + _CRC.pack(crc32c(covered)) + covered
 
 
-def decode(data: bytes, header: Header, position: int = 0) -> Iterator[Record]:
+def decode(data: bytes, header: Header, position: int = 0) -> list[Record]:
     """The records of the batch at `position`. Only for batches whose CRC is right; raises ValueError where records do not fit."""
     if header.attributes & COMPRESSION:
         raise ValueError("compressed batches are not decoded here")
     at, end = position + HEADER_SIZE, position + header.size
     append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME else None
+    records = []
     for _ in range(header.records_count):
         length, at = _varint(data, at)
         if length < 0 or at + length > end:
             raise ValueError("a record reaches beyond its batch")
-        yield _decoded(data[at : at + length], header, append_time)
+        records.append(_decoded(data, at, at + length, header, append_time))
         at += length
     if at != end:
         raise ValueError("bytes are left behind the last record of a batch")
+    return records
 
 
 def _record(record: Record, offset_delta: int, timestamp_delta: int) -> bytes:
@@ -182,32 +184,32 @@ def _record(record: Record, offset_delta: int, timestamp_delta: int) -> bytes:
     return _zigzag(len(body)) + body
 
 
-def _decoded(body: bytes, header: Header, append_time: int | None) -> Record:
-    timestamp_delta, at = _varint(body, 1)  # behind the record's own attributes, which are unused
-    offset_delta, at = _varint(body, at)
-    key, at = _taken(body, at)
-    value, at = _taken(body, at)
-    count, at = _varint(body, at)
-    pairs = []
+def _decoded(data: bytes, at: int, end: int, header: Header, append_time: int | None) -> Record:
+    timestamp_delta, at = _varint(data, at + 1)  # behind the record's own attributes, which are unused
+    offset_delta, at = _varint(data, at)
+    key, at = _taken(data, at, end)
+    value, at = _taken(data, at, end)
+    count, at = _varint(data, at)
+    pairs: tuple[tuple[str, bytes | None], ...] = ()
     for _ in range(count):
-        name, at = _taken(body, at)
-        content, at = _taken(body, at)
-        pairs.append(((name or b"").decode(), content))
-    if at != len(body):
-        raise ValueError("bytes are left inside a record")
+        name, at = _taken(data, at, end)
+        content, at = _taken(data, at, end)
+        pairs += (((name or b"").decode(), content),)
+    if at != end:
+        raise ValueError("a record is longer or shorter than it says")
     timestamp = header.base_timestamp + timestamp_delta if append_time is None else append_time
-    return Record(value, key, timestamp, tuple(pairs), header.base_offset + offset_delta, header.partition_leader_epoch)
+    return Record(value, key, timestamp, pairs, header.base_offset + offset_delta, header.partition_leader_epoch)
 
 
 def _sized(data: bytes | None) -> bytes:
     return _zigzag(-1) if data is None else _zigzag(len(data)) + data
 
 
-def _taken(data: bytes, at: int) -> tuple[bytes | None, int]:
+def _taken(data: bytes, at: int, end: int) -> tuple[bytes | None, int]:
     length, at = _varint(data, at)
     if length < 0:
         return None, at
-    if at + length > len(data):
+    if at + length > end:
         raise ValueError("a field reaches beyond its record")
     return data[at : at + length], at + length
 
@@ -224,6 +226,8 @@ def _zigzag(number: int) -> bytes:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
+    if at < len(data) and (byte := data[at]) < 0x80:  # most of them are small
+        return (byte >> 1) ^ -(byte & 1), at + 1
     result = shift = 0
     while True:
         if at >= len(data) or shift > 63:

@@ -192,7 +192,7 @@ def _records(data: bytes) -> tuple[list[Record], bool]:
         if not is_whole(data, header, position):
             return records, False
         try:
-            batch = list(decode(data, header, position))
+            batch = decode(data, header, position)
         except ValueError:
             return records, False
         records += batch

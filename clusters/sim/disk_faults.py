@@ -13,7 +13,7 @@ from replication.env import IoError
 
 _REFUSED: dict[tuple[Ability, str], tuple[tuple[str, ...], str]] = {
     (Ability.FILL, ""): (("grow",), "no space left on device"),
-    (Ability.READ_ONLY, ""): (("grow", "write", "sync"), "read-only file system"),
+    (Ability.READ_ONLY, ""): (("grow", "write"), "read-only file system"),
     (Ability.IO_ERROR, "read"): (("read",), "input/output error on read"),
     (Ability.IO_ERROR, "write"): (("grow", "write"), "input/output error on write"),
     (Ability.IO_ERROR, "sync"): (("sync",), "input/output error on sync"),
