@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 from rich.console import Console
 
@@ -17,16 +18,22 @@ from harness import told
 from harness.campaign import Campaign, campaign_of, find_run, run_campaign, single_run_of
 from harness.execute import Summary, summary, verdict_of
 from harness.run import check_abilities, run
+from harness.trace import trace
+from harness.trace_lines import TraceOptions
+from harness.trace_render import render
 from harness.worlds import schedule_of, world_of
 from model import document, matrix, plan_file
 from model.identity import run_id
 from model.plan import Plan
-from model.refusal import ExitCode, Refusal
+from model.quantity import parse_duration
+from model.refusal import ExitCode, Refusal, near_miss
 from model.store import Store
 from model.verdict import exit_code_of_many
+from model.vocabulary import Message
 from workloads.catalogue import workload_named
 
 DEFAULT_PLAN = "tidemark: 1\n"
+MESSAGES: tuple[str, ...] = get_args(Message)
 
 
 def run_plan(
@@ -120,3 +127,53 @@ def _same_or_not(before: str | None, now: str | None) -> str:
 def _replay_code(found: Summary, same: bool) -> ExitCode:
     """A broken promise stays one; a run that did not repeat says nothing about the stored one."""
     return found.exit_code if same or found.exit_code is ExitCode.BROKEN else ExitCode.INFRASTRUCTURE
+
+
+def trace_run(
+    path: str, *, nodes: Sequence[str], partition: str | None, window: tuple[str, str], messages: str, everything: bool
+) -> None:
+    """The same run once more, with somebody who writes down what happens."""
+    store, campaign, number = find_run(path)
+    plan = store.open(campaign, number).plan()
+    options = TraceOptions(
+        nodes=frozenset(_node(plan, name) for name in nodes),
+        partition=None if partition is None else _partition(plan, partition),
+        from_ns=_moment(window[0], "--from"),
+        to_ns=_moment(window[1], "--to"),
+        messages="all" if messages == "all" else frozenset(_messages(messages)),
+        fold=not everything,
+    )
+    _, lines = trace(plan, schedule_of(plan), options)
+    for line in render(lines, plan, options, path):
+        print(line)
+
+
+def _node(plan: Plan, name: str) -> int:
+    names = {f"n{node}": node for node in plan.nodes.ids}
+    if name not in names:
+        raise Refusal(f"no such node: {name!r}", where="--node", allowed=", ".join(names))
+    return names[name]
+
+
+def _partition(plan: Plan, written: str) -> tuple[str, int]:
+    known = {f"{name}/{index}": (name, index) for name, topic in plan.topics.items() for index in range(topic.partitions)}
+    if written not in known:
+        raise Refusal(f"no such partition: {written!r}", where="--partition", allowed=", ".join([*known][:8]))
+    return known[written]
+
+
+def _moment(written: str, where: str) -> int | None:
+    try:
+        return parse_duration(written) if written else None
+    except ValueError as error:
+        raise Refusal(str(error), where=where, allowed="a time of the run, such as 4s or 4500ms") from None
+
+
+def _messages(written: str) -> list[str]:
+    names = [name.strip() for name in written.split(",") if name.strip()]
+    for name in names:
+        if name not in MESSAGES:
+            raise Refusal(
+                f"no such message: {name!r}", where="--messages", allowed=", ".join(MESSAGES), meant=near_miss(name, MESSAGES)
+            )
+    return names

@@ -2,37 +2,44 @@
 
 In   a directory for the store
 Out  words on the terminal, a store that stays, and the honest list of what is not there yet
-Grows with the product: there is no cluster yet, so the histories are made up, and the demo says so
+Grows with the product: there are no checkers yet, so nothing is judged, and the demo says so
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import random
+import os
 import time
-from collections.abc import Iterator
-from multiprocessing.connection import Connection
 from pathlib import Path
 
+import msgspec
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import track
 from rich.table import Table
 
 from harness import doctor
-from model import document, history, identity, matrix
-from model.leftovers import sweep
-from model.operation import Row
-from model.plan import Plan
+from harness.campaign import Campaign, run_campaign
+from harness.run import run
+from harness.told import Telling
+from harness.trace import trace
+from harness.trace_lines import TraceOptions
+from harness.trace_render import render
+from harness.worlds import schedule_of, world_of
+from model import document, matrix, plan_file
+from model.plan import Plan, to_json
 from model.refusal import Refusal
 from model.store import Store
-from model.value import make_value
 from spark_analysis import tally
 from spark_analysis.session import NoJava, spark_session
 
-RUNS, OPERATIONS = 40, 2_000
+RUNS = 40
 WRONG_PLAN = "tidemark: 1\nschedule:\n  - {at: 5s, fault: pause, target: isr-minorty}\n"
 MATRIX = "tidemark: 1\nmatrix: {workload/acks: [all, 1], topics/t/config/min.insync.replicas: [1, 2]}\n"
+STORY = """
+tidemark: 1
+for: 6s
+workload: {rate: 20/s}
+schedule: [{at: 2s, fault: lossy_kill, target: leader, for: 1500ms}]
+"""
 
 
 def demo(into: Path, console: Console) -> None:
@@ -41,13 +48,14 @@ def demo(into: Path, console: Console) -> None:
     _machine(console)
     _plans(console)
     store = Store(into.absolute())  # Spark's workers may stand elsewhere
-    campaign = _free_name(store)
-    _record(console, store, campaign)
-    _kill(console, store, campaign)
-    _analyse(console, store, campaign)
+    campaign = _campaign(store)
+    _simulate(console, store, campaign)
+    _again(console, store, campaign.name)
+    _story(console)
+    _analyse(console, store, campaign.name)
     console.print(
-        f"\nThe store: {escape(str(into / campaign))} (any Parquet tool can read it)\n"
-        "Not there yet: nodes, faults, checkers, reports. The histories above were made up, so nothing was judged."
+        f"\nThe store: {escape(str(into / campaign.name))} (any Parquet tool can read it)\n"
+        "Not there yet: controllers of our own, checkers, reports. So the runs above were made, and not judged."
     )
 
 
@@ -69,89 +77,42 @@ def _plans(console: Console) -> None:
             console.print(f"      {escape(line)}", soft_wrap=True)
 
 
-def _free_name(store: Store) -> str:
+def _campaign(store: Store) -> Campaign:
+    """Each demo has a campaign of its own."""
     taken = set(store.campaigns())
-    return next(name for n in range(1, len(taken) + 2) if (name := f"demo-{n}") not in taken)
+    name = next(name for n in range(1, len(taken) + 2) if (name := f"demo-{n}") not in taken)
+    plan = Plan(tidemark=1, for_ns=10 * 10**9)
+    return Campaign(store=store.uri, name=name, plan=msgspec.Raw(to_json(plan)))
 
 
-def _plan(campaign: str, number: int) -> Plan:
-    return Plan(tidemark=1, seed=identity.run_seed(1, number), tag=identity.run_tag(campaign, number))
+def _simulate(console: Console, store: Store, campaign: Campaign) -> None:
+    jobs = os.cpu_count() or 1
+    console.print(f"3. {RUNS} runs of three brokers for 10 s of virtual time each, under random faults, on {jobs} processes.")
+    with Telling(console, RUNS) as telling:
+        run_campaign(store, campaign, range(RUNS), jobs, telling.take)
+    operations, faults = sum(s.rows for s in telling.summaries), sum(s.fired for s in telling.summaries)
+    console.print(f"   {operations:,} operations under {faults} faults in {telling.seconds:.1f} s, everything stored")
 
 
-def _record(console: Console, store: Store, campaign: str) -> None:
-    console.print(f"3. Storing {RUNS} made-up runs of {OPERATIONS:,} operations.")
-    started = time.monotonic()
-    for number in track(range(RUNS), "   storing", console=console, transient=True, disable=not console.is_terminal):
-        plan = _plan(campaign, number)
-        with store.begin(campaign, number, plan) as writer:
-            writer.put_history(history.to_table(list(made_up_rows(plan, OPERATIONS))))
-            writer.put_schedule(())
-            writer.finish("done", None)
-    console.print(f"   done in {time.monotonic() - started:.1f} s, every file synced and with its digest in run.json")
-
-
-def made_up_rows(plan: Plan, count: int) -> Iterator[Row]:
-    """A log that five processes append to and read, as a healthy cluster would have answered."""
-    draw = random.Random(f"{plan.seed}:demo")
-    log: list[int] = []
-    processes = list(range(5))
-    now_ns = 0
-    for op in range(count):
-        process = processes[op % 5]
-        now_ns += draw.getrandbits(21)
-        row = Row(
-            op=op,
-            process=process,
-            client=f"raw-{op % 5}",
-            node=1,
-            kind="append",
-            type="ok",
-            topic="t",
-            partition=0,
-            start_ns=now_ns,
-            took_ns=draw.getrandbits(20),
-        )
-        if draw.getrandbits(1):
-            row.value, row.acks, row.offset = make_value(plan.tag or 0, process, op), -1, len(log)
-            log.append(row.value)
-            if draw.getrandbits(5) == 0:
-                row.type, row.error, row.offset = "info", "TIMED_OUT", None
-                processes[op % 5] += 5  # a process that does not know never acts again (CHECKERS 2.4)
-        else:
-            row.kind, row.from_offset, row.max_records, row.leader_epoch = "read", max(0, len(log) - 5), 10, 1
-            row.values, row.at_end = log[row.from_offset :], True
-        yield row
-
-
-def _kill(console: Console, store: Store, campaign: str) -> None:
-    """A recorder is killed in the middle of a run; the next start saves its rows."""
-    number = RUNS
-    context = multiprocessing.get_context("spawn")
-    listen, tell = context.Pipe(duplex=False)
-    recorder = context.Process(target=_record_slowly, args=(store.uri, campaign, number, tell))
-    recorder.start()
-    tell.close()
-    try:
-        listen.recv_bytes()
-    finally:
-        recorder.kill()
-        recorder.join()
-    saved = sweep(store, campaign)
-    rows = sum(one.rows for one in saved)
+def _again(console: Console, store: Store, campaign: str) -> None:
+    """A seed is all there is to a run."""
+    stored = store.open(campaign, 0)
+    plan = stored.plan()
+    recorded = run(plan, schedule_of(plan), world_of(plan).make(plan))
+    same = "the same" if recorded.digest == stored.record.trace_digest else "NOT the same"
     console.print(
-        f"4. A recorder was killed (SIGKILL) while it wrote run {number}: {rows:,} rows were durable, and the sweep saved them."
+        f"4. Run 0 again, from its stored plan: {same} {len(recorded.rows):,} operations, digest {(recorded.digest or '')[:16]}"
     )
 
 
-def _record_slowly(uri: str, campaign: str, number: int, tell: Connection) -> None:
-    plan = _plan(campaign, number)
-    with Store(uri).begin(campaign, number, plan, clock="monotonic") as writer:
-        stream = writer.stream()
-        for row in made_up_rows(plan, 1_000_000):
-            stream.append(row)
-            time.sleep(0.0002)
-            if stream.durable >= 500:
-                tell.send_bytes(b"now")
+def _story(console: Console) -> None:
+    """What `tidemark trace` shows, of one fault."""
+    console.print("5. The leader loses its power for 1.5 s, with everything it had not synced (tidemark trace shows any run so):")
+    plan = plan_file.read_plan(document.parse(STORY, "story"))
+    options = TraceOptions(operations=False, from_ns=1_900 * 10**6, to_ns=5 * 10**9)
+    _, lines = trace(plan, schedule_of(plan), options)
+    for line in render(lines, plan, options, "the story"):
+        console.print(f"   {escape(line)}", highlight=False, soft_wrap=True)
 
 
 def _analyse(console: Console, store: Store, campaign: str) -> None:
@@ -163,7 +124,7 @@ def _analyse(console: Console, store: Store, campaign: str) -> None:
             engine = f"Spark {session.version}"
     except NoJava:
         rows, engine = tally.on_pool(runs), "a process pool (no Java here: make java)"
-    console.print(f"5. {engine} read {len(runs)} runs in {time.monotonic() - started:.1f} s:")
+    console.print(f"6. {engine} read {len(runs)} runs in {time.monotonic() - started:.1f} s:")
     table = Table("operation", "ok", "info", "fail", box=None, pad_edge=False)
     counted = tally.total(rows)
     for kind in sorted({kind for kind, _ in counted}):

@@ -16,7 +16,7 @@ import msgspec
 from clusters.sim.cluster import SimCluster
 from clusters.sim.watch import Watch, Way
 from harness.run import Recorded, RunWatch, run
-from harness.trace_lines import CLIENTS, Firing, Glyph, Mark, TraceLine, TraceOptions
+from harness.trace_lines import CLIENTS, Firing, Glyph, Kind, Mark, TraceLine, TraceOptions
 from harness.trace_messages import Topics, name_of, of_message
 from harness.trace_words import of_change, of_event, of_row
 from model.cluster import NodeId, TopicPartition
@@ -134,7 +134,7 @@ class Trace(Watch, RunWatch):
 
     # -- small words ----------------------------------------------------------------------------------------------------
 
-    def _line(self, at_ns: int, kind: Any, text: str, marks: tuple[Mark, ...] = (), **more: Any) -> TraceLine:
+    def _line(self, at_ns: int, kind: Kind, text: str, marks: tuple[Mark, ...] = (), **more: Any) -> TraceLine:
         plain = " ".join("".join(each if each.isprintable() else " " for each in text).split())
         nodes = tuple(node for node, _ in marks if node != CLIENTS)
         return TraceLine(at_ns=at_ns - self._origin_ns, kind=kind, text=plain, marks=marks, **{"nodes": nodes, **more})

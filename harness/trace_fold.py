@@ -44,7 +44,7 @@ def _belongs(line: TraceLine, last: TraceLine) -> bool:
 
 
 def _one(stretch: Sequence[TraceLine]) -> TraceLine:
-    """`147 operations until 2.987654 s: 146 ok, appends up to offset 127; 1 fail, OFFSET_OUT_OF_RANGE`"""
+    """`147 operations until 2.987654 s: 146 ok, appends up to 127; 1 fail, OFFSET_OUT_OF_RANGE`"""
     rows = [line.row for line in stretch if line.row is not None]
     if len(rows) == 1:
         return stretch[0]
@@ -61,7 +61,7 @@ def _ok(rows: Sequence[Row]) -> str:
     written = [row for row in rows if row.kind in WRITES and row.offset is not None]
     places = {(row.topic, row.partition) for row in written}
     last = max((row.offset for row in written if row.offset is not None), default=None)
-    return f"{len(rows):,} ok" + (f", appends up to offset {last}" if last is not None and len(places) == 1 else "")
+    return f"{len(rows):,} ok" + (f", appends up to {last}" if last is not None and len(places) == 1 else "")
 
 
 def _fail(rows: Sequence[Row]) -> str:

@@ -89,9 +89,12 @@ def _part(item: Any) -> str:
 
 def _whole(message: Any) -> str:
     error = getattr(message, "error_code", Error.NONE)
-    acks = f" acks={acks_word(message.acks)}" if isinstance(message, m.ProduceRequest) else ""
-    fenced = {True: " fenced", False: " not fenced"}.get(getattr(message, "is_fenced", None), "")  # type: ignore[arg-type]
-    return f" {Error(error).name}" if error != Error.NONE else acks or fenced
+    if error != Error.NONE:
+        return f" {Error(error).name}"
+    if isinstance(message, m.ProduceRequest):
+        return f" acks={acks_word(message.acks)}"
+    fenced = getattr(message, "is_fenced", None)  # of a heartbeat's answer
+    return "" if fenced is None else " fenced" if fenced else " not fenced"
 
 
 def _fetched(item: m.FetchedPartition) -> str:

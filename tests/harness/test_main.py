@@ -175,12 +175,13 @@ def test_the_demo_shows_what_there_is(
 
     monkeypatch.setattr(session, "find_java", lambda: None)
     monkeypatch.setattr(demo, "RUNS", 3)
-    monkeypatch.setattr(demo, "OPERATIONS", 50)
     monkeypatch.chdir(tmp_path)
     assert run(["demo"]) == 0
     assert run(["demo"]) == 0
     said = capsys.readouterr().out
     assert "a process pool" in said
     assert "counts the same" in said
+    assert "from its stored plan: the same" in said
+    assert "lossy_kill" in said
     assert "Not there yet" in said
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["demo-1", "demo-2"]

@@ -19,7 +19,7 @@ topic t: 1 partition, 2 replicas
   -0.019000      ┊  ┊  ^         n3 starts
   -0.005000      *  +  │         controllers: t/0 is created
   -0.004000      L  │  │         n1 leads t/0
-   0.010000      ┃  │  │    o    3 operations until 0.030000: 2 ok, appends up to offset 1; 1 fail, OFFSET_OUT_OF_RANGE
+   0.010000      ┃  │  │    o    3 operations until 0.030000: 2 ok, appends up to 1; 1 fail, OFFSET_OUT_OF_RANGE
    0.100000  A   ┃  │  │         kill n1 fires
    0.100000  |   x  │  │         n1 ends
    0.110000  |      │  │    ?    p3 append v(p3#17) -> info CONNECTION_LOST (acks=all, 1.8 ms)
