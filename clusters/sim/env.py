@@ -104,7 +104,7 @@ class SimEnv:
     def _fire(self, timer: tuple[int, Callable[[], None]]) -> None:
         """A timer is over when the node's own clock says so, even if its rate changed meanwhile."""
         due, call = timer
-        if not self.clock.true:
+        if not self.clock.true and self.alive:
             left = due - self.clock.monotonic_ns(self.kernel.now)
             if left > 0:
                 self.kernel.at(self.kernel.now + self.clock.real_ns(left), self._fire, timer)

@@ -108,7 +108,13 @@ class World:
         return self.now - began
 
     def until_healthy(self) -> int:
-        return self.until(lambda: converged(self.cluster.observe(), self.plan))
+        """Every replica runs, follows or leads, and holds what the leader holds."""
+        return self.until(self._healthy)
+
+    def _healthy(self) -> bool:
+        state = self.cluster.observe()
+        replicas = state.partitions["t", 0].seen.values() if converged(state, self.plan) else ()
+        return len({replica.leo for replica in replicas}) == 1 and all(replica.role != "none" for replica in replicas)
 
     # -- looking --------------------------------------------------------------------------------------------------------
 
