@@ -28,13 +28,15 @@ class NodeClock:
         self._monotonic_at_since = 0
         self._skew_ns = self._jumped_ns = self._drifted_ns = 0
         self._strobe: tuple[int, int, int] | None = None  # since, by, every
+        self.on_rate: Callable[[], None] = _nobody
+        """Called when the rate has changed: whoever waits by this clock waits for another time now."""
 
     # -- reading --------------------------------------------------------------------------------------------------------
 
     def monotonic_ns(self, now: int) -> int:
         if self._ppm:
             self.touched += 1
-        return self._monotonic(now)
+        return self.own_ns(now)
 
     def wall_ms(self, now: int) -> int:
         off = self._off_ns(now)
@@ -47,7 +49,8 @@ class NodeClock:
         rate = MILLION + self._ppm
         return -(-own_ns * MILLION // rate)
 
-    def _monotonic(self, now: int) -> int:
+    def own_ns(self, now: int) -> int:
+        """Monotonic time, not read by the node itself."""
         return self._monotonic_at_since + (now - self._since) * (MILLION + self._ppm) // MILLION
 
     def _off_ns(self, now: int) -> int:
@@ -73,9 +76,10 @@ class NodeClock:
 
     def drift(self, now: int, parts_per_million: int) -> None:
         self.true = False
-        self._monotonic_at_since = self._monotonic(now)
+        self._monotonic_at_since = self.own_ns(now)
         self._drifted_ns += (now - self._since) * self._ppm // MILLION
         self._since, self._ppm = now, parts_per_million
+        self.on_rate()
 
     def restore(self, now: int) -> None:
         """True wall time and a true rate again; monotonic time goes on from where it is."""
@@ -108,3 +112,7 @@ class SimClocks:
 
     def touched(self, node: NodeId) -> int:
         return self._clocks[node].touched
+
+
+def _nobody() -> None:
+    """Nothing waits by this clock."""

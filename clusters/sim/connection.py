@@ -68,8 +68,7 @@ class Connection:
     # -- the dialler ----------------------------------------------------------------------------------------------------
 
     def send(self, message: Any, timeout_ns: int | None, then: Then) -> None:
-        kernel = self.network.kernel
-        deadline = None if timeout_ns is None else kernel.now + self.dialer.real_ns(timeout_ns)
+        deadline = None if timeout_ns is None else self.dialer.own_ns() + timeout_ns
         call = Call(message, then, deadline, self)
         self.calls.append(call)
         if deadline is not None and (self._alarm is None or deadline < self._alarm):
@@ -84,18 +83,18 @@ class Connection:
         for call in self.calls:
             self.requests.send(call)
 
-    def _arm(self, when: int) -> None:
-        self._alarm = when
-        self.network.kernel.at(when, self._ring, when)
+    def _arm(self, deadline: int) -> None:
+        self._alarm = deadline
+        self.network.kernel.at(self.dialer.when(deadline), self.ring, deadline)
 
-    def _ring(self, when: int) -> None:
+    def ring(self, deadline: int) -> None:
         """One alarm per connection, not one per call: most calls are answered long before their time is up."""
-        if when == self._alarm and not self.ended:
+        if deadline == self._alarm and not self.ended:
             self._alarm = None
             self.dialer.enter(self._on_alarm, None)
 
     def _on_alarm(self, _: object) -> None:
-        now = self.network.kernel.now
+        now = self.dialer.own_ns()
         expired = [call for call in self.calls if call.deadline is not None and call.deadline <= now]
         if self.listener is None:
             for call in expired:

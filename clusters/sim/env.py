@@ -50,6 +50,7 @@ class SimEnv:
         self._share: float | None = None
         self._inbox: deque[tuple[Callable[[Any], None], Any]] = deque()
         self._working = False  # a slowed process has something in hand
+        clock.on_rate = self._on_rate
 
     # -- Env: what the node asks ----------------------------------------------------------------------------------------
 
@@ -70,7 +71,7 @@ class SimEnv:
             kernel.at(kernel.now + ns, self._fire, (kernel.now + ns, call))
         else:
             due = clock.monotonic_ns(kernel.now) + ns
-            kernel.at(kernel.now + clock.real_ns(ns), self._fire, (due, call))
+            kernel.at(self.when(due), self._fire, (due, call))
 
     def monotonic_ns(self) -> int:
         return self.kernel.now if self.clock.true else self.clock.monotonic_ns(self.kernel.now)
@@ -102,21 +103,28 @@ class SimEnv:
             self._work_on()
 
     def _fire(self, timer: tuple[int, Callable[[], None]]) -> None:
-        """A timer is over when the node's own clock says so, even if its rate changed meanwhile."""
-        due, call = timer
-        if not self.clock.true and self.alive:
-            left = due - self.clock.monotonic_ns(self.kernel.now)
-            if left > 0:
-                self.kernel.at(self.kernel.now + self.clock.real_ns(left), self._fire, timer)
-                return
-        self.enter(_call, call)
+        if self.alive and not self.clock.true:
+            self.clock.monotonic_ns(self.kernel.now)  # it counts as a reading: the node wakes by this clock
+        self.enter(_call, timer[1])
+
+    def _on_rate(self) -> None:
+        """Timers and deadlines are over when the node's own clock says so, even if its rate changed meanwhile."""
+        if self.alive:
+            self.kernel.move(self._fire, lambda timer: self.when(timer[0]))
+            for connection in self.connections.values():
+                self.kernel.move(connection.ring, self.when)
+
+    def own_ns(self) -> int:
+        return self.kernel.now if self.clock.true else self.clock.own_ns(self.kernel.now)
+
+    def when(self, own_ns: int) -> int:
+        """The true time at which this process's clock will show that, or now if it has."""
+        now = self.kernel.now
+        return own_ns if self.clock.true else now + self.clock.real_ns(max(0, own_ns - self.clock.own_ns(now)))
 
     def _crash(self, error: Exception) -> None:
         self.end()
         self.witness.on_halted(self, f"{type(error).__name__}: {error}", allowed=False)
-
-    def real_ns(self, own_ns: int) -> int:
-        return own_ns if self.clock.true else self.clock.real_ns(own_ns)
 
     def forget(self, connection: Connection) -> None:
         key = connection.node, connection.channel

@@ -13,7 +13,7 @@ import hashlib
 import sys
 from array import array
 from collections.abc import Callable
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 _NUMBERS_AT_ONCE = 8_192
@@ -51,6 +51,11 @@ class Kernel:
         """Call it then; calls for the same moment come in the order in which they were asked for."""
         self._count = count = self._count + 1
         heappush(self._heap, (when, count, call, argument))
+
+    def move(self, call: Callable[[Any], object], when: Callable[[Any], int]) -> None:
+        """Another time, by its argument, for everything that waits to be called so; each keeps its sequence number."""
+        self._heap[:] = [(when(entry[3]), *entry[1:]) if entry[2] == call else entry for entry in self._heap]
+        heapify(self._heap)
 
     def note(self, kind: int, node: int, key: int) -> None:
         """Put what happens now into the digest, behind the time and the sequence number that every event has there."""

@@ -59,7 +59,7 @@ def test_two_hundred_runs_survive_five_kills(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_is_killed_costs_its_run_and_no_other(tmp_path: Path) -> None:
-    """The run is marked with the reason and stays in the store; a new worker does the rest; the machine's failure is exit code 4."""
+    """The run is marked with the reason and stays in the store; a new worker does the rest; it is the machine's failure: 4."""
     campaign = CampaignProcess(tmp_path, 8, "--set", "workload/rate=2000/s")
     wait_until(lambda: len(workers_of(tmp_path)) == 2 and len(numbers(tmp_path)) >= 1)
     victim = workers_of(tmp_path)[0]

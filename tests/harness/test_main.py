@@ -24,7 +24,7 @@ DEFAULT = str(ROOT / "plans" / "default.yaml")
     ("words", "expected"),
     [
         ([], ""),
-        (["plna"], "No such command 'plna'. Did you mean 'plan'?"),
+        (["docotr"], "No such command 'docotr'. Did you mean 'doctor'?"),
         (["plan"], "Missing argument 'FILE'"),
         (["plan", DEFAULT, "--sett", "x=1"], "No such option: --sett"),
         (["plan", DEFAULT, "one", "too", "many"], "unexpected extra argument"),

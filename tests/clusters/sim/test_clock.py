@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from clusters.sim.clock import WALL_START_MS, NodeClock, SimClocks
 from clusters.sim.latency import MS
-from tests.clusters.sim.bare import Bare, S
+from model.cluster import Link
+from tests.clusters.sim.bare import Bare, NoteRequest, S
 
 PPM = st.integers(-900_000, 10_000_000)
 OFFSET = st.integers(-3_600 * S, 3_600 * S)
@@ -106,6 +107,18 @@ def test_a_drift_is_so_many_parts_of_a_million(ppm: int, later: int) -> None:
     assert one.wall_ms == (one.now + later * ppm // 1_000_000) // MS
 
 
+@given(st.lists(st.tuples(PPM, st.integers(0, 100 * S)), max_size=6))
+def test_one_drift_after_the_other_adds_up(drifts: list[tuple[int, int]]) -> None:
+    """What the clock gained or lost before stays when its rate changes."""
+    one = OneClock()
+    for ppm, lasts in drifts:
+        one.handle.drift(1, ppm)
+        one.now += lasts
+    gained = sum(lasts * ppm // 1_000_000 for ppm, lasts in drifts)
+    assert one.monotonic == one.now + gained
+    assert one.wall_ms == (one.now + gained) // MS
+
+
 @given(PPM, st.integers(0, 100 * S))
 def test_a_wait_of_the_nodes_own_time_is_over_then_and_not_before(ppm: int, own_ns: int) -> None:
     """Rounded up by less than one tick of the clock."""
@@ -143,16 +156,16 @@ def test_a_timer_fires_when_the_nodes_own_clock_says_so(own_ns: int, rates: list
     clocks = SimClocks(lambda: bare.kernel.now, bare.clocks)
     due = env.monotonic_ns() + own_ns
     env.after(own_ns, lambda: fired.append(bare.kernel.now))
+    changes = set()  # where the rate changes the clock may stand on its tick for a moment
     for lasts, ppm in rates:
         bare.run(lasts)
         if not fired:
             clocks.drift(1, ppm)
+            changes.add(bare.kernel.now)
     bare.until(lambda: bool(fired), 100 * S)
-    now = fired[0]
-    if not rates:
-        assert now == own_ns
-    else:
-        assert clock.monotonic_ns(now) >= due
+    (now,) = fired
+    assert clock.own_ns(now) >= due
+    assert now == 0 or clock.own_ns(now - 1) < due or now in changes
     bare.run(100 * S)
     assert fired == [now]
 
@@ -163,9 +176,21 @@ def test_a_deadline_is_the_dialers_own_time(ppm: int, seconds: int) -> None:
     bare = Bare(1, 2)
     bare[2].answers_at_once = False
     SimClocks(lambda: bare.kernel.now, bare.clocks).drift(1, ppm)
-    from model.cluster import Link
-    from tests.clusters.sim.bare import NoteRequest
-
     asked = bare.ask(Link(1, 2), NoteRequest(1), 2 * S)
     bare.until(lambda: bool(asked.results))
     assert asked.at_ns == [seconds * S]
+
+
+def test_what_waits_by_a_slow_clock_does_not_wait_on_when_it_is_right_again() -> None:
+    """Timers and deadlines that were set while it was slow are due by the clock as it is now."""
+    bare, fired = Bare(1, 2), list[int]()
+    bare[2].answers_at_once = False
+    clocks = SimClocks(lambda: bare.kernel.now, bare.clocks)
+    clocks.drift(1, -900_000)
+    bare[1].env.after(2 * S, lambda: fired.append(bare.kernel.now))
+    asked = bare.ask(Link(1, 2), NoteRequest(1), 2 * S)
+    bare.run(10 * S)  # of which it has counted one
+    assert (fired, asked.result) == ([], None)
+    clocks.restore(1)
+    bare.run(5 * S)
+    assert fired == asked.at_ns == [11 * S]

@@ -280,7 +280,7 @@ class Story:
 @settings(max_examples=400)
 @given(st.integers(0, 1_000), st.lists(STEP, min_size=3, max_size=40))
 def test_whatever_happens_order_is_kept_and_every_call_ends_once(seed: int, steps: list[Step]) -> None:
-    """Of each connection a first part of the requests arrives, in order and without a hole; answers come in the order of requests."""
+    """Of each connection a first part of the requests arrives, in order and without a hole; answers come in their order."""
     story = Story(seed)
     for step in steps:
         story.take(step)

@@ -21,9 +21,7 @@ SIZES = st.lists(st.integers(1, 5), min_size=1, max_size=8)
 def segment(sizes: list[int], base: int = 0, leader_epoch: int = 0, value: bytes = b"x") -> list[bytes]:
     """A batch for every size, one after the other."""
     bases = accumulate(sizes, initial=base)
-    return [
-        stamped(encode([Record(value)] * size), first, leader_epoch) for first, size in zip(bases, sizes, strict=False)
-    ]
+    return [stamped(encode([Record(value)] * size), first, leader_epoch) for first, size in zip(bases, sizes, strict=False)]
 
 
 def directory(*logs: bytes, partition: str = "t-0", first: int = 0) -> Content:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -19,7 +20,7 @@ from replication.batch import Record, encode, headers, stamped
 from replication.env import IoError
 
 S = 1_000 * MS
-PATHS = ("t-0/0.log", "t-0/1.log", "meta.properties")
+PATHS = ("t-0/0.log", "meta.properties")
 LOG = PATHS[0]
 
 
@@ -169,7 +170,7 @@ def test_what_the_system_writes_back_never_takes_from_what_was_synced(seed: int,
         if step == "append":
             real.disk.append(LOG, bytes([number]))
         elif step == "cut":
-            real.disk.truncate(LOG, len(versions[-1]) // 2) if LOG in real.disk.content() else None
+            real.disk.truncate(LOG, len(versions[-1]) // 2)  # without a file it says so, and that is all
         else:
             real.written(LOG)
             synced = len(versions)
@@ -189,6 +190,30 @@ def test_the_system_writes_back_in_its_own_time() -> None:
     assert real.disk.content() == {LOG: b"never synced"}
 
 
+def test_a_log_that_was_cut_and_has_grown_again_is_durable_as_it_is_now() -> None:
+    """As long as before, but with other bytes."""
+    real = Directory()
+    real.written(LOG, b"abcdef")
+    real.disk.truncate(LOG, 3)
+    real.written(LOG, b"xyz")
+    real.disk.lose_unsynced()
+    assert real.disk.content() == {LOG: b"abcxyz"}
+
+
+def test_a_log_that_is_cut_while_its_sync_is_on_its_way_is_kept_as_it_was_asked() -> None:
+    """Then the next sync keeps it as it is by then."""
+    real = Directory()
+    real.disk.append(LOG, b"abcdef")
+    real.sync()
+    real.disk.truncate(LOG, 3)
+    real.disk.append(LOG, b"xyz")
+    real.settle()
+    assert real.disk.durable == {LOG: b"abcdef"}
+    real.sync()
+    real.settle()
+    assert real.disk.durable == {LOG: b"abcxyz"}
+
+
 # -- when, and to whom --------------------------------------------------------------------------------------------------
 
 
@@ -199,7 +224,8 @@ def test_a_sync_takes_its_time_and_is_told_once() -> None:
     real.sync()
     assert real.disk.durable == {}
     real.settle()
-    assert (real.owner.told, real.disk.durable) == ([(0, None)], {LOG: b"abc"})
+    assert real.owner.told == [(0, None)]
+    assert real.disk.durable == {LOG: b"abc"}
     real.disk.append(LOG, b"def")
     real.sync()
     real.disk.lose_unsynced()
@@ -263,6 +289,34 @@ def test_a_torn_log_ends_inside_a_batch_past_its_synced_end(seed: int, synced: l
     assert real.disk.durable[LOG] == left
 
 
+class Choice:
+    """Chance that always draws the same of so many."""
+
+    def __init__(self, index: int, of: int) -> None:
+        self._bits = (index << 53) // of + 1
+
+    def getrandbits(self, k: int, /) -> int:
+        return self._bits
+
+    def random(self) -> float:
+        raise AssertionError("no float is drawn here")
+
+
+def test_wherever_a_log_is_torn_it_is_not_between_two_batches() -> None:
+    """Every place there is."""
+    synced, unsynced = batch(0), b"".join(batches([1, 2, 1], 1))
+    places = len(unsynced) - 1
+    for place in range(places):
+        real = Directory()
+        real.written(LOG, synced)
+        real.written(LOG, unsynced, synced=False)
+        real.disk._chance = Choice(place, places)
+        real.disk.tear()
+        left = real.disk.content()[LOG]
+        assert len(synced) < len(left) <= len(synced) + 1 + place
+        assert sum(header.size for _, header in headers(left)) < len(left)
+
+
 def test_a_tear_where_everything_is_synced_is_a_power_cut() -> None:
     """There is no write in whose middle it could die."""
     real = Directory()
@@ -323,12 +377,16 @@ CALLS = ("append", "truncate", "read", "list", "sync", "replace", "delete")
 
 def call(real: Directory, name: str) -> bool:
     """Whether a call of that name is answered with an error."""
-    waits = {"sync": lambda: real.sync(), "replace": lambda: real.replace(LOG, b"new"), "delete": lambda: real.delete(LOG)}
-    answers = {
+    waits: dict[str, Callable[[], None]] = {
+        "sync": real.sync,
+        "replace": lambda: real.replace(LOG, b"new"),
+        "delete": lambda: real.delete(LOG),
+    }
+    answers: dict[str, Callable[[], Any]] = {
         "append": lambda: real.disk.append(LOG, b"more"),
         "truncate": lambda: real.disk.truncate(LOG, 1),
         "read": lambda: real.disk.read(LOG),
-        "list": lambda: real.disk.list(),
+        "list": real.disk.list,
     }
     if name in answers:
         return isinstance(answers[name](), IoError)
@@ -344,12 +402,16 @@ def test_each_fault_refuses_what_it_should_and_nothing_else(fault: str, on: str,
     real = Directory()
     real.written(LOG, b"abc")
     disks, verb = SimDisks({1: [real.disk]}), Ability(fault)
-    act = {"io_error": lambda: disks.io_error(1, on), "slow_sync": lambda: disks.slow_sync(1, 1 * S)}  # type: ignore[arg-type]
+    act: dict[str, Callable[[], None]] = {
+        "io_error": lambda: disks.io_error(1, on),
+        "slow_sync": lambda: disks.slow_sync(1, 1 * S),
+    }  # type: ignore[arg-type]
     act.get(fault, lambda: getattr(disks, fault)(1))()
     refused = name in REFUSED[fault, on]
     assert call(real, name) is refused
     if refused:
-        assert (real.disk.content(), real.disk.durable) == ({LOG: b"abc"}, {LOG: b"abc"})
+        assert real.disk.content() == {LOG: b"abc"}
+        assert real.disk.durable == {LOG: b"abc"}
         assert disks.touched(1, verb) == 1
     elif fault != "slow_sync":
         assert disks.touched(1, verb) == 0

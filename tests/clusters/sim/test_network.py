@@ -283,6 +283,8 @@ def test_a_throttled_link_takes_its_time_for_every_byte() -> None:
     assert slower(lambda bare: bare.links.throttle(LINK, size * 10, "requests")) == (100 * MS, 100 * MS)
     times, _ = way_and_back(lambda bare: bare.links.throttle(LINK, size, "requests"), count=3)
     assert [round((at - times[0]) / S) for at in times] == [0, 1, 2]
+    both = slower(lambda bare: (bare.links.throttle(LINK, size * 10), bare.links.throttle(LINK, size * 5, "requests"))[0])
+    assert both[0] == 200 * MS  # of two the slower one counts
     large = size_of(produce(1, 10_000))
     assert slower(lambda bare: bare.links.throttle(LINK, large, "requests"), produce(1, 10_000))[0] == 1 * S
 
@@ -359,6 +361,18 @@ def test_a_gate_drops_one_kind_and_its_connection_ends(bare: Bare, streams: Stre
     bare.links.heal(LINK, Ability.GATE)
     last = bare.ask(LINK, OtherRequest(5))
     bare.until(lambda: last.answered)
+
+
+def test_what_a_gate_drops_is_no_hole_either(bare: Bare) -> None:
+    """Also when its sender had given up: what was sent behind it on the same connection does not arrive."""
+    bare.links.hold(LINK)
+    asked = [bare.ask(LINK, message, 1 * S) for message in (OtherRequest(1), NoteRequest(2))]
+    bare.run(2 * S)
+    assert [each.result for each in asked] == [Failure.TIMED_OUT, Failure.TIMED_OUT]
+    bare.links.gate(LINK, "Other", "drop", "requests", 1)
+    bare.links.heal(LINK, Ability.HOLD)
+    bare.run(1 * S)
+    assert bare[2].messages == []
 
 
 def test_a_gate_repeats_one_kind_later_and_nobody_hears_the_second_answer(bare: Bare) -> None:
@@ -447,16 +461,17 @@ def test_a_fault_on_one_link_moves_nothing_on_another(seed: int, fault: str, beg
 
 
 def test_a_channel_has_a_stream_of_its_own() -> None:
-    """What is said on one moves nothing on the other, not even on the same link."""
+    """What is said on one moves nothing on the other, not even on the same link; and no two are alike."""
 
-    def arrivals(*, with_other: bool) -> list[int]:
+    def arrivals(*, with_other: bool, channel: str = "client") -> list[int]:
         bare = Bare()
         for number in range(20):
             if with_other:
                 bare.ask(LINK, OtherRequest(number), channel="raft")
-            bare.ask(LINK, NoteRequest(number))
+            bare.ask(LINK, NoteRequest(number), channel=channel)
             bare.run(1 * MS)
         bare.run(5 * S)
         return [at for at, call in bare[2].arrived if isinstance(call.message, NoteRequest)]
 
     assert arrivals(with_other=True) == arrivals(with_other=False)
+    assert arrivals(with_other=False, channel="fetch-0") != arrivals(with_other=False)

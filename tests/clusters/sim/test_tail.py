@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from clusters.sim.stand_in.metadata import Metadata
+from clusters.sim.stand_in.metadata import Metadata, topic_id
 from clusters.sim.tail import MetadataTail
 from replication.errors import Error
 from replication.events import LeaderChanged
+from replication.messages import AlterPartitionItem, IsrMember
 
 
 class Told:
@@ -24,6 +25,14 @@ class Told:
     @property
     def rows(self) -> list[dict[str, object]]:
         return self.tail.changes
+
+
+def isr_of(told: Told, *members: int) -> AlterPartitionItem:
+    """What the leader of t/0 proposes."""
+    state = told.metadata.state("t", 0)
+    assert state is not None
+    proposed = tuple(IsrMember(broker_id, -1) for broker_id in members)
+    return AlterPartitionItem(topic_id("t"), 0, state.leader_epoch, state.partition_epoch, proposed)
 
 
 def leader(*, leader_epoch: int, leader: int, epoch_start: int | None) -> LeaderChanged:
@@ -85,6 +94,18 @@ def test_registrations_say_whether_the_stop_before_was_clean() -> None:
     assert [(row["node"], row["clean"]) for row in told.tail.registrations] == [(1, False), (2, True), (3, False), (2, True)]
     assert told.tail.registrations[-1]["at_ns"] == 30
     assert told.tail.registrations[-1]["broker_epoch"] == told.metadata.image.brokers[2].broker_epoch
+
+
+def test_who_leads_again_says_it_of_its_present_epoch_alone() -> None:
+    """An earlier one of which it never told stays unknown."""
+    told = Told()
+    told.metadata.fence(1)
+    told.metadata.unfence(1)
+    told.metadata.alter(isr_of(told, 1, 2))
+    assert told.metadata.elect_preferred("t", 0) is Error.NONE
+    told.tail.on_leader(1, leader(leader_epoch=2, leader=1, epoch_start=20))
+    starts = {row["leader_epoch"]: row["epoch_start"] for row in told.rows if row["partition"] == 0}
+    assert starts == {0: None, 1: None, 2: 20}
 
 
 def test_a_leader_says_where_its_epoch_starts_and_only_its_own_row_learns_it() -> None:

@@ -156,7 +156,9 @@ class World:
         """When requests of one arrived at the other, or the answers to them."""
         ends = (dialer, node) if way != "answer" else (node, dialer)
         return [
-            at for at, which, between, name in self.seen.messages if (which, between) == (way, ends) and at >= since and kind in (None, name)
+            at
+            for at, which, between, name in self.seen.messages
+            if (which, between) == (way, ends) and at >= since and kind in (None, name)
         ]
 
     # -- clients --------------------------------------------------------------------------------------------------------
