@@ -20,7 +20,8 @@ class CampaignProcess:
 
     def __init__(self, store: Path, runs: int, *more: str) -> None:
         self.store = store
-        words = ["run", "--runs", str(runs), "--jobs", "2", "--store", str(store), "--set", "for=2s", *more]
+        # Workers are known by their campaign's name, and that comes from the plan: tests that run side by side need several.
+        words = ["run", "--runs", str(runs), "--seed", str(runs), "--jobs", "2", "--store", str(store), "--set", "for=2s", *more]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "harness", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
