@@ -30,6 +30,8 @@ _LENGTH_FROM = 12  # the length field does not count itself and the base offset
 _CRC_FROM = 21
 _CRC_AT = 17
 _STAMP_END = 16
+_LEAST_RECORD = 6  # attributes, time, offset, no key, an empty value, no headers: a byte each
+_NO_KEY = 1  # a length of -1, in zigzag
 
 
 class Header(msgspec.Struct, frozen=True, gc=False):
@@ -133,7 +135,12 @@ def with_append_time(data: bytes, header: Header, now_ms: int) -> bytes:
 
 
 def encode(
-    records: Sequence[Record], *, producer_id: int = NO_PRODUCER, producer_epoch: int = -1, base_sequence: int = -1
+    records: Sequence[Record],
+    *,
+    producer_id: int = NO_PRODUCER,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    attributes: int = 0,
 ) -> bytes:
     """A batch of these records, uncompressed, as a producer sends it: base offset 0, leader epoch -1."""
     if not records:
@@ -142,7 +149,7 @@ def encode(
     body = b"".join(_record(record, index, record.timestamp - base_timestamp) for index, record in enumerate(records))
     covered = (
         _CHECKED.pack(
-            0,
+            attributes,
             len(records) - 1,
             base_timestamp,
             max(record.timestamp for record in records),
@@ -185,6 +192,13 @@ def _record(record: Record, offset_delta: int, timestamp_delta: int) -> bytes:
 
 
 def _decoded(data: bytes, at: int, end: int, header: Header, append_time: int | None) -> Record:
+    if end - at >= _LEAST_RECORD and data[at + 3] == _NO_KEY and (data[at + 1] | data[at + 2] | data[at + 4]) < 0x80:
+        times, offset, size = data[at + 1], data[at + 2], data[at + 4]
+        if not (offset | size) & 1 and at + _LEAST_RECORD + (size >> 1) == end and not data[end - 1]:
+            # As nearly all of them are: no key, no headers, every number in one byte.
+            timestamp = header.base_timestamp + ((times >> 1) ^ -(times & 1)) if append_time is None else append_time
+            plain = data[at + _LEAST_RECORD - 1 : end - 1]
+            return Record(plain, None, timestamp, (), header.base_offset + (offset >> 1), header.partition_leader_epoch)
     timestamp_delta, at = _varint(data, at + 1)  # behind the record's own attributes, which are unused
     offset_delta, at = _varint(data, at)
     key, at = _taken(data, at, end)

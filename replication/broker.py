@@ -4,7 +4,7 @@
 In     `start`, `on_request`, `on_image`, `on_controller`, `registered`, `close`: whatever happens to this broker
 Out    everything through `Env`
 Keeps  its parts: replicas (logs and directories), partitions, fetchers, waiting requests, ISR changes, producer ids
-Not    registration, heartbeats and being let serve: the life of a broker is the next half's
+Not    registration, heartbeats, being let serve and let go (lifecycle.py)
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from replication.broker_state import BrokerState
 from replication.controller_channel import ControllerChannel
 from replication.deadlines import Deadlines
 from replication.describing import Describing
-from replication.directory import LogDirectory, OnDone
+from replication.directory import LogDirectory, OnDone, nobody
 from replication.env import NANOSECONDS, Env, Failure, Request
 from replication.errors import Error
 from replication.events import BrokerClosed
@@ -84,6 +84,10 @@ class Broker:
             DescribeConfigsRequest: describing.on_describe_configs,
             DescribeLogDirsRequest: describing.on_describe_log_dirs,
         }
+        self.leaving = False
+        """4.20 On its way out: it follows only where it still counts."""
+        self.when_directory_fails: OnDone = nobody
+        """10.2 Whoever has to tell the controllers of it."""
         self._open = False
         self._early_image: MetadataImage | None = None
         self._first_image = True
@@ -248,14 +252,23 @@ class Broker:
         followed = partition.follower
         if partition.offline or partition.apply(state) is not MetadataVerdict.APPLY:
             return
-        if partition.follower is None or partition.follower is not followed:
+        if not self._may_fetch(state):
+            self.fetchers.remove(key)
+        elif partition.follower is None or partition.follower is not followed:
             self.fetchers.place(partition)
+
+    def _may_fetch(self, state: PartitionState | None) -> bool:
+        """4.20"""
+        if not self.leaving or state is None:
+            return True
+        return self.state.rules.fetches_while_leaving(self.state.node_id, state)
 
     def _look_around(self) -> None:
         """5.11, 5.27 A leader's broker may have appeared; eligibility or min ISR may have changed what the HW waits for."""
         for partition in self.partitions.values():
             partition.look_at_hw(HwTrigger.IMAGE)
-            if partition.follower is not None and self.fetchers.of(partition.key) is None:
+            idle = partition.follower is not None and self.fetchers.of(partition.key) is None
+            if idle and self._may_fetch(self.state.image.partition(*partition.key)):
                 self.fetchers.place(partition)
 
     def _settings(self, topic: str) -> TopicSettings:
@@ -269,6 +282,7 @@ class Broker:
             self.fetchers.remove(key)
             if partition := self.partitions.get(key):
                 partition.stop(Error.KAFKA_STORAGE_ERROR)
+        self.when_directory_fails()
 
 
 def _addressed(message: object, ids: Mapping[str, bytes]) -> list[Key]:

@@ -46,6 +46,11 @@ class Request(Protocol):
     @property
     def message(self) -> Any: ...
 
+    @property
+    def channel(self) -> str:
+        """On which it arrived: a node with both roles tells by it which of them is meant (4.18)."""
+        ...
+
 
 class Chance(Protocol):
     """A node's own stream of random numbers, seeded by the world (1.13)."""

@@ -1,6 +1,6 @@
 """replication/image.py: the cluster's metadata, materialised: what a broker acts on (3.7).
 
-In     the metadata log, folded by whoever reads it (until the quorum exists: a scripted controller)
+In     the metadata log, folded by whoever reads it (folding.py)
 Out    immutable values; an image shares with the one before it everything that did not change, so `is` finds the difference
 Keeps  a handler may depend on two images, never on the steps between them
 """
@@ -16,6 +16,7 @@ from replication.identity import NO_LEADER
 
 TOPIC = "topic"
 BROKER = "broker"
+ELR_FEATURE = "eligible.leader.replicas.version"
 CLUSTER_WIDE = ""  # the resource name of what holds for every broker
 
 
@@ -75,6 +76,9 @@ class MetadataImage(msgspec.Struct, frozen=True, kw_only=True):
     """Everything, as of one offset of the metadata log."""
 
     offset: int = -1
+    """Of the last record that is in here."""
+    epoch: int = -1
+    """The quorum epoch of that record."""
     cluster_id: str = ""
     brokers: Mapping[int, BrokerRegistration] = {}
     topics: Mapping[bytes, TopicImage] = {}
@@ -82,6 +86,13 @@ class MetadataImage(msgspec.Struct, frozen=True, kw_only=True):
     """Topic ids by name."""
     configs: Mapping[tuple[str, str], Mapping[str, str]] = {}
     """Dynamic settings by (resource type, resource name)."""
+    features: Mapping[str, int] = {}
+    next_producer_id: int = 0
+
+    @property
+    def uses_elr(self) -> bool:
+        """8.5"""
+        return self.features.get(ELR_FEATURE, 0) >= 1
 
     def partition(self, topic_id: bytes, index: int) -> PartitionState | None:
         topic = self.topics.get(topic_id)

@@ -74,17 +74,17 @@ _BROKER_NAMES = {
 
 def broker_settings(properties: Mapping[str, str]) -> BrokerSettings:
     """The node's own settings. Names that do not concern a broker pass by unread; a value of the wrong type raises ValueError."""
-    return _read(BrokerSettings, [properties])
+    return read_settings(BrokerSettings, [properties])
 
 
 def topic_settings(image: MetadataImage, topic: str, broker_id: int, properties: Mapping[str, str]) -> TopicSettings:
     """3.14 The values in force for one topic on one broker."""
     configs = image.configs
     levels = [configs.get((TOPIC, topic), {}), configs.get((BROKER, str(broker_id)), {}), configs.get((BROKER, CLUSTER_WIDE), {})]
-    return _read(TopicSettings, [*levels, properties])
+    return read_settings(TopicSettings, [*levels, properties])
 
 
-def _read(kind: type[_S], levels: list[Mapping[str, str]]) -> _S:
+def read_settings(kind: type[_S], levels: list[Mapping[str, str]]) -> _S:
     found: dict[str, str] = {}
     for field in kind.__struct_fields__:
         name = field.replace("_", ".")
