@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from harness.execute import Summary, execute, mark, of_record, plan_of_run
+from harness.execute import Summary, execute, mark, of_stored, plan_of_run
 from harness.pool import Crew, Result, run_pool
 from harness.worker import Work
 from model import plan as plans
@@ -41,6 +41,14 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
         base = from_data(msgspec.json.decode(self.plan), self.name)
         return plan_of_run(base, self.name, number, single=self.single)
 
+    def plan_to_mark(self, number: int) -> Plan:
+        """For a run that could not be executed: even where its schedule could not be drawn."""
+        try:
+            return self.plan_of(number)
+        except Exception:  # noqa: BLE001  whatever it is, its worker has met it too and told it
+            base = from_data(msgspec.json.decode(self.plan), self.name)
+            return plan_of_run(msgspec.structs.replace(base, schedule="none"), self.name, number, single=self.single)
+
 
 def campaign_of(store: Store, name: str, plan: Plan) -> Campaign:
     """The campaign of this plan under this name: the same for the same plan, so that it can be taken up again."""
@@ -49,10 +57,14 @@ def campaign_of(store: Store, name: str, plan: Plan) -> Campaign:
 
 
 def single_run_of(store: Store, plan: Plan) -> tuple[Campaign, int]:
-    """A run by itself gets the next free number among its like."""
-    known = [entry.number for entry in store.runs(SINGLE_RUNS)]
+    """A run by itself gets the next free number among its like; what a dead one has left there is tidied away first."""
+    sweep(store, SINGLE_RUNS)
     campaign = Campaign(store=store.uri, name=SINGLE_RUNS, plan=msgspec.Raw(plans.to_json(plan)), single=True)
-    return campaign, max(known, default=-1) + 1
+    return campaign, _next_number(store, SINGLE_RUNS)
+
+
+def _next_number(store: Store, campaign: str) -> int:
+    return max((entry.number for entry in store.runs(campaign)), default=-1) + 1
 
 
 def worker(setup: bytes) -> Work:
@@ -61,14 +73,20 @@ def worker(setup: bytes) -> Work:
     store = Store(campaign.store)
 
     def work(number: int) -> bytes:
-        plan = campaign.plan_of(number)
-        try:
-            found = execute(store, campaign.name, number, plan)
-        except RunExists:
-            found = of_record(store.record(campaign.name, number))
-        return msgspec.json.encode(found)
+        return msgspec.json.encode(_executed(store, campaign, number))
 
     return work
+
+
+def _executed(store: Store, campaign: Campaign, number: int) -> Summary:
+    """Where somebody else was quicker: of a campaign it is the same run; a single run is another one, under the next number."""
+    while True:
+        try:
+            return execute(store, campaign.name, number, campaign.plan_of(number))
+        except RunExists:
+            if not campaign.single:
+                return of_stored(store.open(campaign.name, number))
+            number = _next_number(store, campaign.name)
 
 
 def run_campaign(store: Store, campaign: Campaign, numbers: range, jobs: int, on_summary: OnSummary) -> int:
@@ -77,16 +95,16 @@ def run_campaign(store: Store, campaign: Campaign, numbers: range, jobs: int, on
     A refusal is raised before any worker is started; Ctrl-C lets the running ones finish.
     """
     sweep(store, campaign.name)
-    known = {entry.number for entry in store.runs(campaign.name)}
+    known = set() if campaign.single else {entry.number for entry in store.runs(campaign.name)}
     first = campaign.plan_of(numbers.start)
     for number in (number for number in numbers if number in known):
-        on_summary(of_record(store.record(campaign.name, number)))
+        on_summary(of_stored(store.open(campaign.name, number)))
 
     def on_result(number: int, result: Result) -> None:
         if result.status == "done":
             on_summary(msgspec.json.decode(result.data, type=Summary))
         else:
-            on_summary(mark(store, campaign.name, number, campaign.plan_of(number), _why(result)))
+            on_summary(mark(store, campaign.name, number, campaign.plan_to_mark(number), _why(result)))
 
     crew = Crew(
         name=campaign.name,
@@ -112,7 +130,7 @@ def limit_s(plan: Plan) -> float:
 def find_run(path: str) -> tuple[Store, str, int]:
     """`STORE/campaign/number`, as every message of ours writes it."""
     store, _, rest = path.rstrip("/").rpartition("/")
-    base, _, campaign = store.rpartition("/")
-    if not rest.isdigit() or not campaign:
+    base, slash, campaign = store.rpartition("/")
+    if not (rest.isascii() and rest.isdecimal()) or not campaign:
         raise Refusal(f"not a run: {path!r}", allowed="STORE/campaign/number, such as store/nightly/00412")
-    return Store(base or "."), campaign, int(rest)
+    return Store(base or slash or "."), campaign, int(rest)

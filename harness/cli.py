@@ -89,12 +89,18 @@ def run(
     return run_plan(plan, more, runs=runs, jobs=jobs, store=store, as_json=as_json)
 
 
-@app.command(epilog="Example: tidemark replay store/runs/00000")
-def replay(path: Run, as_json: Json = False) -> int:
+@app.command(epilog="Example: tidemark replay store/runs/00000 --collect directories")
+def replay(
+    path: Run,
+    collect: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write every node's directories there, as they are at the end.")
+    ] = None,
+    as_json: Json = False,
+) -> int:
     """Run a stored run again, from its own plan, and say whether the same things happened."""
     from harness.commands import replay_run
 
-    return replay_run(path, as_json=as_json)
+    return replay_run(path, collect=collect, as_json=as_json)
 
 
 @app.command(epilog="Example: tidemark trace store/runs/00000 --from 4s --to 9s --node n1")

@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from rich.console import Console
-
 from harness import told
 from harness.campaign import Campaign, campaign_of, find_run, run_campaign, single_run_of
 from harness.execute import Summary, summary, verdict_of
 from harness.run import check_abilities, run
+from harness.terminal import Terminal, put
 from harness.trace import trace
 from harness.trace_lines import TraceOptions
 from harness.trace_render import render
@@ -76,7 +75,7 @@ def refuse_early(plan: Plan) -> None:
 
 
 def _carry_out(store: Store, campaign: Campaign, numbers: range, jobs: int, as_json: bool) -> int:
-    console = Console(stderr=as_json)
+    console = Terminal(stderr=as_json)
     where = f"{store.uri}/{campaign.name}"
     already, interrupted = 0, False
     with told.Telling(console, len(numbers)) as telling:
@@ -89,26 +88,30 @@ def _carry_out(store: Store, campaign: Campaign, numbers: range, jobs: int, as_j
     else:
         told.tell_many(console, where, telling, already)
     if as_json:
-        print(json.dumps(told.as_data(where, telling.summaries, len(numbers))))
+        put(json.dumps(told.as_data(where, telling.summaries, len(numbers))))
     if interrupted:
         console.print("stopped by Ctrl-C; the same command goes on", highlight=False)
         return ExitCode.INTERRUPTED
     return exit_code_of_many(found.exit_code for found in telling.summaries)
 
 
-def replay_run(path: str, *, as_json: bool) -> int:
+def replay_run(path: str, *, collect: Path | None, as_json: bool) -> int:
     """The same plan again; whether the same things happened is told by the digest of everything that did."""
     store, campaign, number = find_run(path)
     stored = store.open(campaign, number)
     plan = stored.plan()
-    recorded = run(plan, schedule_of(plan), world_of(plan).make(plan))
+    if collect is not None and collect.exists() and (not collect.is_dir() or any(collect.iterdir())):
+        raise Refusal("there is something already", where=f"--collect {collect}", allowed="an empty directory, or a new one")
+    recorded = run(plan, schedule_of(plan), world_of(plan).make(plan), collect=collect)
     found = summary(number, plan, recorded, verdict_of(run_id(campaign, number), plan, recorded))
     same = stored.record.trace_digest is None or stored.record.trace_digest == recorded.digest
-    console = Console(stderr=as_json)
+    console = Terminal(stderr=as_json)
     told.tell_one(console, f"{store.uri}/{campaign}", found)
     console.print(_same_or_not(stored.record.trace_digest, recorded.digest), highlight=False)
+    if collect is not None:
+        console.print(f"the directories of all nodes: {collect}", highlight=False)
     if as_json:
-        print(json.dumps({"run": path, "same": same, "exit_code": int(_replay_code(found, same)), **_data(found)}))
+        put(json.dumps({"run": path, "same": same, "exit_code": int(_replay_code(found, same)), **_data(found)}))
     return _replay_code(found, same)
 
 
@@ -134,7 +137,8 @@ def trace_run(
 ) -> None:
     """The same run once more, with somebody who writes down what happens."""
     store, campaign, number = find_run(path)
-    plan = store.open(campaign, number).plan()
+    stored = store.open(campaign, number)
+    plan = stored.plan()
     options = TraceOptions(
         nodes=frozenset(_node(plan, name) for name in nodes),
         partition=None if partition is None else _partition(plan, partition),
@@ -143,7 +147,10 @@ def trace_run(
         messages="all" if messages == "all" else frozenset(_messages(messages)),
         fold=not everything,
     )
-    _, lines = trace(plan, schedule_of(plan), options)
+    recorded, lines = trace(plan, schedule_of(plan), options)
+    before = stored.record.trace_digest
+    if before != recorded.digest:
+        Terminal(stderr=True).print(_same_or_not(before, recorded.digest), highlight=False)
     for line in render(lines, plan, options, path):
         print(line)
 

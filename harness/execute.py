@@ -7,9 +7,12 @@ Keeps  a run that could not be executed is marked as that, with the reason: its 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 
-from checkers.judge import judge
+from checkers.judge import Seen, judge
 from harness.run import Recorded, run
 from harness.worlds import schedule_of, world_of, written_out
 from model import evidence, history
@@ -18,7 +21,7 @@ from model.plan import Plan
 from model.refusal import ExitCode
 from model.run_record import RunRecord
 from model.run_writer import RunWriter
-from model.store import RunExists, Store
+from model.store import RunExists, Store, StoredRun
 from model.verdict import Status, Valid, Verdict, exit_code
 
 
@@ -72,35 +75,40 @@ def put(writer: RunWriter, recorded: Recorded) -> None:
 
 def verdict_of(name: str, plan: Plan, recorded: Recorded) -> Verdict:
     """An event that could not fire is a doubt where somebody wrote it down; the swarm draws without knowing who will lead."""
-    return judge(
-        name,
+    seen = Seen(
         crashed=recorded.crashed,
+        violations=recorded.violations,
         refused=bool(recorded.refused) and not plan.drawn,
         converged=recorded.converged,
+        excuse=recorded.excuse,
         read_to_the_end=recorded.read_to_the_end,
     )
+    return judge(name, seen)
 
 
 def summary(number: int, plan: Plan, recorded: Recorded, verdict: Verdict) -> Summary:
-    written = [f"{event.fault} {_at(number, recorded)}" for number, event in enumerate(recorded.schedule)]
     return Summary(
         number=number,
         seed=plan.seed,
         status="done",
         valid=verdict.valid,
         reasons=verdict.reasons,
-        witnesses=tuple(w.text for checker in verdict.checkers for found in checker.anomalies for w in found.witnesses),
+        witnesses=_witnesses(verdict),
         rows=len(recorded.rows),
         fired=sum(row.get("fired_ns") is not None for row in recorded.events if row["fault"] != "exit"),
-        toothless=tuple(written[event] for event in recorded.toothless),
+        toothless=tuple(_when(recorded.events[event]) for event in recorded.toothless),
         refused=tuple(f"{recorded.schedule[event].fault}: {why}" for event, why in recorded.refused.items()),
         digest=recorded.digest,
     )
 
 
-def _at(number: int, recorded: Recorded) -> str:
-    fired_ns = recorded.events[number]["fired_ns"]
-    return "" if fired_ns is None else f"at {fired_ns / 10**9:.3f} s"
+def _witnesses(verdict: Verdict) -> tuple[str, ...]:
+    return tuple(w.text for checker in verdict.checkers for found in checker.anomalies for w in found.witnesses)
+
+
+def _when(row: Mapping[str, Any]) -> str:
+    """`gate at 3.100 s`"""
+    return row["fault"] if row["fired_ns"] is None else f"{row['fault']} at {row['fired_ns'] / 10**9:.3f} s"
 
 
 def mark(store: Store, campaign: str, number: int, plan: Plan, reason: str) -> Summary:
@@ -111,12 +119,25 @@ def mark(store: Store, campaign: str, number: int, plan: Plan, reason: str) -> S
             writer.put_history(history.to_table([]))
             record = writer.finish("infrastructure", None, reason)
     except RunExists:
-        record = store.record(campaign, number)  # it was whole after all: its worker died between storing it and saying so
-    return of_record(record)
+        # it was whole after all: its worker died between storing it and saying so
+        return of_stored(store.open(campaign, number))
+    return _of_record(record)
 
 
-def of_record(record: RunRecord) -> Summary:
-    """A run that is in the store already."""
+def of_stored(stored: StoredRun) -> Summary:
+    """A run that is in the store already, faults and all."""
+    if "events" not in stored.record.files:
+        return _of_record(stored.record)  # it was never executed to its end
+    events = [row for row in stored.table("events").to_pylist() if row["fault"] != "exit"]
+    return msgspec.structs.replace(
+        _of_record(stored.record),
+        fired=sum(row["fired_ns"] is not None for row in events),
+        toothless=tuple(_when(row) for row in events if row["healed_ns"] is not None and row["effect"] is False),
+        refused=tuple(f"{row['fault']}: {row['refused']}" for row in events if row["refused"] is not None),
+    )
+
+
+def _of_record(record: RunRecord) -> Summary:
     verdict = record.verdict
     return Summary(
         number=record.number,
@@ -125,6 +146,7 @@ def of_record(record: RunRecord) -> Summary:
         valid=verdict.valid if verdict else None,
         reasons=verdict.reasons if verdict else (),
         reason=record.reason,
+        witnesses=_witnesses(verdict) if verdict else (),
         rows=record.rows,
         digest=record.trace_digest,
     )

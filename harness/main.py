@@ -8,7 +8,6 @@ Keeps a traceback never reaches a user who made a mistake; `--debug` shows it to
 from __future__ import annotations
 
 import importlib.util
-import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -36,7 +35,7 @@ def run(arguments: Sequence[str]) -> int:
         return _dispatch([word for word in arguments if word != "--debug"])
     except KeyboardInterrupt:
         return _end("stopped by Ctrl-C", INTERRUPTED)
-    except BrokenPipeError:
+    except BrokenPipeError:  # of a command that only shows something: one that found something has said it by its code
         _forget_standard_output()
         return 0
     except Exception as error:  # noqa: BLE001  the door: whatever it is, it ends with a sentence and a code
@@ -60,7 +59,7 @@ def _dispatch(arguments: list[str]) -> int:
         # Not `command.main`: it ends with 1 when the reader of our output leaves, and 1 means that a promise was broken.
         with command.make_context("tidemark", arguments) as context:
             returned = command.invoke(context)
-        sys.stdout.flush()
+        _flush()
         return int(returned or 0)
     except typer.Exit as ending:
         return ending.exit_code
@@ -69,6 +68,19 @@ def _dispatch(arguments: list[str]) -> int:
     except typer.TyperException as error:  # usage: a word that is no command, option or value
         about = _command_of(error)
         return _end(f"{error.format_message()}\n  see: {about} --help", ExitCode.REFUSED)
+
+
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _forget_standard_output()
+
+
+def _forget_standard_output() -> None:
+    from harness.terminal import forget_standard_output
+
+    forget_standard_output()
 
 
 def _command_of(error: Exception) -> str:
@@ -101,8 +113,3 @@ def _innermost(error: BaseException) -> str:
 def _end(words: str, code: int) -> int:
     print(words, file=sys.stderr)
     return code
-
-
-def _forget_standard_output() -> None:
-    """Whoever read our output has gone (`| head`); the interpreter must not complain about it on its way out."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -12,13 +12,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from harness.recorder import Recorder
 from model.chance import stream
-from model.cluster import Ability, Cluster, ClusterState, Told
+from model.cluster import Ability, Cluster, ClusterState, Told, Violation
 from model.config import recovery_bound_ns
 from model.operation import Row
 from model.plan import Plan
@@ -61,17 +62,22 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     digest: str | None
     converged: bool  # within the recovery bound after healing
     read_to_the_end: bool  # the final read of every partition is complete
+    excuse: str  # why nobody could expect it to converge
     crashed: tuple[str, ...]  # node processes that ended although the protocol does not allow it
+    violations: tuple[Violation, ...]
     refused: Mapping[int, str]
     toothless: tuple[int, ...]
 
 
-def run(plan: Plan, schedule: Schedule, cluster: Cluster, watch: RunWatch | None = None) -> Recorded:
-    """Execute a plan on a cluster. The cluster is stopped, however this ends."""
+def run(plan: Plan, schedule: Schedule, cluster: Cluster, watch: RunWatch | None = None, collect: Path | None = None) -> Recorded:
+    """Execute a plan on a cluster. `collect`: where the nodes' directories go. The cluster is stopped, however this ends."""
     check_abilities(plan, schedule, cluster.can)
     make_workload = workload_named(plan.workload.name)
     try:
-        return _Run(plan, schedule, cluster, watch or RunWatch()).execute(make_workload)
+        recorded = _Run(plan, schedule, cluster, watch or RunWatch()).execute(make_workload)
+        if collect is not None:
+            cluster.collect(collect)
+        return recorded
     finally:
         cluster.stop()
 
@@ -113,7 +119,7 @@ class _Run:
         ended = self.time.run_until(lambda: workload.idle, self.recovery_ns)  # the same processes read everything once more
         read = ended and self._final_read()
         self.recorder.close()
-        return self._recorded(self.cluster.told(), settled, read)
+        return self._recorded(self.cluster.told(settled=settled and read), settled, read)
 
     # -- before ---------------------------------------------------------------------------------------------------------
 
@@ -206,11 +212,16 @@ class _Run:
             changes_complete=told.complete,
             digest=told.digest,
             converged=settled,
+            excuse=told.excuse,
             read_to_the_end=read,
             crashed=tuple(f"n{end.node}: {end.reason}" for end in told.exits if not end.allowed),
+            violations=tuple(self._counted_from_the_beginning(each) for each in told.violations),
             refused=self.nemesis.refused,
             toothless=self.nemesis.toothless,
         )
+
+    def _counted_from_the_beginning(self, violation: Violation) -> Violation:
+        return msgspec.structs.replace(violation, at_ns=violation.at_ns - self.origin_ns)
 
     def _since_the_beginning(self, row: Mapping[str, Any]) -> dict[str, Any]:
         return {**row, "at_ns": row["at_ns"] - self.origin_ns}

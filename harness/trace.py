@@ -16,6 +16,7 @@ import msgspec
 from clusters.sim.cluster import SimCluster
 from clusters.sim.watch import Watch, Way
 from harness.run import Recorded, RunWatch, run
+from harness.trace_controllers import TOLD_ELSEWHERE
 from harness.trace_lines import CLIENTS, Firing, Glyph, Kind, Mark, TraceLine, TraceOptions
 from harness.trace_messages import Topics, name_of, of_message
 from harness.trace_words import of_change, of_event, of_row
@@ -92,6 +93,8 @@ class Trace(Watch, RunWatch):
         self._add(self._line(at_ns, "process", f"{names.name(node)}: {words}{f': {why}' if why else ''}", ((node, glyph),)))
 
     def told(self, at_ns: int, node: NodeId, event: Any) -> None:
+        if type(event) in TOLD_ELSEWHERE:
+            return
         glyph, words = of_event(event)
         line = self._line(at_ns, "told", f"{names.name(node)} {words}", ((node, glyph),))
         where = self._topics.partition_of(event)

@@ -42,6 +42,8 @@ class Glyph(StrEnum):
     TRUNCATES = "<"
     ISR = "%"
     WAITS = "w"
+    QUORUM = "q"
+    ACTIVE = "A"
     WRONG = "#"
     NOTED = "."
     ARRIVES = ">"
@@ -68,6 +70,8 @@ MEANING: Mapping[Glyph, str] = {
     Glyph.TRUNCATES: "truncates",
     Glyph.ISR: "asks for or sees another ISR",
     Glyph.WAITS: "waits for replicas",
+    Glyph.QUORUM: "changes its part in the quorum",
+    Glyph.ACTIVE: "active controller",
     Glyph.WRONG: "goes wrong",
     Glyph.NOTED: "tells",
     Glyph.ARRIVES: "message arrives",

@@ -17,6 +17,7 @@ from harness.trace_words import acks_word, nodes, place
 from model.cluster import TopicPartition
 from nemesis import names
 from replication import messages as m
+from replication import quorum_messages as q
 from replication.errors import Error
 
 
@@ -93,6 +94,9 @@ def _whole(message: Any) -> str:
         return f" {Error(error).name}"
     if isinstance(message, m.ProduceRequest):
         return f" acks={acks_word(message.acks)}"
+    words = _OF_QUORUM.get(type(message))
+    if words is not None:
+        return f" {words(message)}"
     fenced = getattr(message, "is_fenced", None)  # of a heartbeat's answer
     return "" if fenced is None else " fenced" if fenced else " not fenced"
 
@@ -102,6 +106,28 @@ def _fetched(item: m.FetchedPartition) -> str:
         return f"diverges: leader epoch {item.diverging_epoch.epoch} ends at {item.diverging_epoch.end_offset}"
     return f"HW {item.high_watermark}, {len(item.records)} bytes"
 
+
+def _vote(message: q.VoteRequest) -> str:
+    asks = "would it vote" if message.pre_vote else "votes"
+    return f"{asks} in quorum epoch {message.replica_epoch}, metadata up to {message.last_offset}"
+
+
+def _metadata(message: q.QuorumFetchResponse) -> str:
+    if message.diverging_epoch is not None:
+        return f"metadata diverges: quorum epoch {message.diverging_epoch.epoch} ends at {message.diverging_epoch.end_offset}"
+    if message.snapshot_id is not None:
+        return f"metadata begins with the snapshot up to {message.snapshot_id.end_offset}"
+    return f"metadata HW {message.high_watermark}, {len(message.records)} bytes"
+
+
+_OF_QUORUM: Mapping[type, Callable[[Any], str]] = {
+    q.VoteRequest: _vote,
+    q.VoteResponse: lambda message: "yes" if message.vote_granted else "no",
+    q.BeginQuorumEpochRequest: lambda message: f"quorum epoch {message.leader_epoch}",
+    q.EndQuorumEpochRequest: lambda message: f"quorum epoch {message.leader_epoch}",
+    q.QuorumFetchRequest: lambda message: f"metadata from {message.fetch_offset}",
+    q.QuorumFetchResponse: _metadata,
+}
 
 _PARTS: Mapping[type, Callable[[Any], str]] = {
     m.FetchPartition: lambda item: f"from {item.fetch_offset}",

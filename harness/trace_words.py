@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from harness import trace_controllers
 from harness.trace_lines import Glyph
 from model.cluster import TopicPartition
 from model.operation import Row
@@ -124,6 +125,7 @@ SENTENCES: Mapping[type[told.Event], tuple[Glyph, Sentence]] = {
     told.LogDirectoryFailed: (Glyph.WRONG, _directory_failed),
     told.BrokerClosed: (Glyph.NOTED, _closed),
     told.StrayLogRemoved: (Glyph.NOTED, _stray),
+    **trace_controllers.SENTENCES,
 }
 
 

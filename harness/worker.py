@@ -30,6 +30,7 @@ from harness import lifeline
 
 START_LIMIT_S = 120.0  # imports on a machine that is busy with other things
 END_LIMIT_S = 10.0  # for a worker that is told to go
+RARELY = 200_000, 20, 50  # a run makes few cycles, and looking for them often costs a tenth of its time
 KEPT_NOISE = 4096  # bytes of what a worker printed last
 ENVIRONMENT = "TIDEMARK_RUN"  # whatever we start carries it, so that `tidemark clean` finds it
 # A worker imports what we would import: a directory that happens to be called `model` where we were started is not ours.
@@ -64,6 +65,7 @@ def main(work_name: str, socket_fd: str, lifeline_fd: str) -> None:
     work = load(work_name)(sys.stdin.buffer.read())
     gc.collect()
     gc.freeze()  # what the set-up made stays: no collection of a run needs to look at it
+    gc.set_threshold(*RARELY)
     with socket.fromfd(int(socket_fd), socket.AF_UNIX, socket.SOCK_STREAM) as parent:
         serve(work, parent)
 

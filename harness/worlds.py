@@ -25,7 +25,14 @@ class World(msgspec.Struct, frozen=True):
     make: Callable[[Plan], Cluster]
 
 
-WORLDS: Mapping[str, World] = {"sim": World(CAN, SimCluster)}
+def simulated(plan: Plan) -> SimCluster:
+    """With somebody who looks into the nodes after every event."""
+    cluster = SimCluster(plan)
+    cluster.assert_invariants(plan.judge.on_violation)
+    return cluster
+
+
+WORLDS: Mapping[str, World] = {"sim": World(CAN, simulated)}
 
 
 def world_of(plan: Plan) -> World:

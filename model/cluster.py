@@ -75,12 +75,26 @@ class Damage(msgspec.Struct, frozen=True):
     dropped: int | None = None
 
 
+class Grip(Protocol):
+    """One fault in force, as the handle that began it gives it back: two of one kind that overlap stay two."""
+
+    def touched(self) -> int | None:
+        """How much this one kept, moved, refused, held up or falsified so far; None where nobody can count."""
+        ...
+
+    def release(self) -> None:
+        """Take this one away, and no other. A second time changes nothing."""
+        ...
+
+
 class Fired(msgspec.Struct, frozen=True):
     """How a fault went. `bit` says whether anything observable changed; None = not yet, or not ever, to be told."""
 
     bit: bool | None
     damage: tuple[Damage, ...] = ()
     note: str = ""
+    grips: tuple[Grip, ...] = ()
+    """What is in force until it heals."""
 
 
 class Sleep(msgspec.Struct, frozen=True):
@@ -165,44 +179,42 @@ class Timeline(Protocol):
 class Links(Protocol):
     """Faults of one directed link (DESIGN 11.10)."""
 
-    def cut(self, link: Link, streams: Streams = "both") -> None:
-        """Nothing passes, connections stay; on heal they end and what was queued is lost."""
+    def cut(self, link: Link, streams: Streams = "both") -> Grip:
+        """Nothing passes, connections stay; on release they end and what was queued is lost."""
         ...
 
-    def hold(self, link: Link, streams: Streams = "both") -> None:
-        """Nothing passes; on heal everything arrives, in order."""
+    def hold(self, link: Link, streams: Streams = "both") -> Grip:
+        """Nothing passes; on release everything arrives, in order."""
         ...
 
-    def refuse(self, link: Link) -> None:
+    def refuse(self, link: Link) -> Grip:
         """Connections end, new ones are refused."""
         ...
 
-    def silent(self, link: Link, streams: Streams = "both") -> None:
+    def silent(self, link: Link, streams: Streams = "both") -> Grip:
         """As cut, and not even the end of a connection passes."""
         ...
 
-    def delay(self, link: Link, latency_ns: int, jitter_ns: int = 0, streams: Streams = "both") -> None: ...
-    def throttle(self, link: Link, bytes_per_second: int, streams: Streams = "both") -> None: ...
-    def slice(self, link: Link, size: int, gap_ns: int, streams: Streams = "both") -> None: ...
-    def reset(self, link: Link, streams: Streams = "both") -> None: ...
+    def delay(self, link: Link, latency_ns: int, jitter_ns: int = 0, streams: Streams = "both") -> Grip: ...
+    def throttle(self, link: Link, bytes_per_second: int, streams: Streams = "both") -> Grip: ...
+    def slice(self, link: Link, size: int, gap_ns: int, streams: Streams = "both") -> Grip: ...
+    def reset(self, link: Link, streams: Streams = "both") -> int | None:
+        """Over at once: how many connections it ended."""
+        ...
 
     def gate(
         self, link: Link, message: str, action: Literal["hold", "drop", "repeat"], streams: Streams, count: int | None
-    ) -> None:
+    ) -> Grip:
         """One kind of message is held (its connection waits), dropped (its connection ends) or repeated (a copy later)."""
         ...
 
-    def touched(self, link: Link, verb: Ability) -> int | None:
-        """How many messages and connections the faults of this verb kept, moved or ended."""
-        ...
-
     def heal(self, link: Link, verb: Ability | None = None) -> None:
-        """Take one fault of this verb away; without a verb, all of them."""
+        """Take all faults of this verb away; without a verb, all there are."""
         ...
 
 
 class Processes(Protocol):
-    """Node processes. Whatever ends one uncleanly says what it cost. A paused one must be resumed as often as it was paused."""
+    """Node processes. Whatever ends one uncleanly says what it cost. A pause or a slowness ends with the process it is put on."""
 
     def start(self, node: NodeId) -> None:
         """A node that runs is left alone; one on its way down is started once it is there."""
@@ -213,27 +225,27 @@ class Processes(Protocol):
         """Ask for the orderly end; it takes its time, and `ClusterState.running` shows when it is over."""
         ...
 
-    def pause(self, node: NodeId) -> None: ...
-    def resume(self, node: NodeId) -> None: ...
-    def slow(self, node: NodeId, share: float | None) -> None:
-        """A share of one CPU, such as 0.1; None gives all of it back."""
+    def pause(self, node: NodeId) -> Grip:
+        """It stands still until the last of its pauses is released."""
         ...
 
-    def touched(self, node: NodeId) -> int | None:
-        """How many things that happened to this process had to wait, since it was paused or slowed."""
+    def slow(self, node: NodeId, share: float) -> Grip:
+        """A share of one CPU, such as 0.1; of several the least counts."""
         ...
 
 
 class Clocks(Protocol):
-    """The wall clock of one node (drift: its monotonic clock too, where a world can do that)."""
+    """The wall clock of one node (drift: its monotonic clock too, where a world can do that). What is wrong adds up."""
 
-    def skew(self, node: NodeId, offset_ns: int) -> None: ...
-    def jump(self, node: NodeId, by_ns: int) -> None: ...
-    def strobe(self, node: NodeId, by_ns: int, every_ns: int) -> None: ...
-    def drift(self, node: NodeId, parts_per_million: int) -> None: ...
-    def restore(self, node: NodeId) -> None: ...
-    def touched(self, node: NodeId) -> int | None:
-        """How many readings of this node's clocks were not the true time, since they were last true."""
+    def skew(self, node: NodeId, offset_ns: int) -> Grip: ...
+    def jump(self, node: NodeId, by_ns: int) -> None:
+        """For good, until the clock is restored."""
+        ...
+
+    def strobe(self, node: NodeId, by_ns: int, every_ns: int) -> Grip: ...
+    def drift(self, node: NodeId, parts_per_million: int) -> Grip: ...
+    def restore(self, node: NodeId) -> None:
+        """The true time again, whatever was done to this clock."""
         ...
 
 
@@ -244,16 +256,12 @@ class Disks(Protocol):
     def lose_unsynced(self, node: NodeId, directory: int = 0) -> tuple[Damage, ...]: ...
     def tear(self, node: NodeId, directory: int = 0) -> tuple[Damage, ...]: ...
     def rot(self, node: NodeId, directory: int = 0) -> tuple[Damage, ...]: ...
-    def fill(self, node: NodeId, directory: int = 0) -> None: ...
-    def slow_sync(self, node: NodeId, delay_ns: int, directory: int = 0) -> None: ...
-    def read_only(self, node: NodeId, directory: int = 0) -> None: ...
-    def io_error(self, node: NodeId, on: Literal["read", "write", "sync"], directory: int = 0) -> None: ...
-    def touched(self, node: NodeId, verb: Ability, directory: int = 0) -> int | None:
-        """How many calls the faults of this verb refused or held up."""
-        ...
-
+    def fill(self, node: NodeId, directory: int = 0) -> Grip: ...
+    def slow_sync(self, node: NodeId, delay_ns: int, directory: int = 0) -> Grip: ...
+    def read_only(self, node: NodeId, directory: int = 0) -> Grip: ...
+    def io_error(self, node: NodeId, on: Literal["read", "write", "sync"], directory: int = 0) -> Grip: ...
     def heal(self, node: NodeId, verb: Ability | None = None, directory: int = 0) -> None:
-        """Take one fault of this verb away; without a verb, all of them. What was lost or changed stays so."""
+        """Take all faults of this verb away; without a verb, all there are. What was lost or changed stays so."""
         ...
 
 
@@ -291,6 +299,17 @@ class Exit(msgspec.Struct, frozen=True):
     allowed: bool
 
 
+class Violation(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that must be true inside the nodes at every moment, and was not: seen where a world can look into them."""
+
+    number: int  # of the invariant
+    name: str
+    text: str
+    at_ns: int
+    details: tuple[str, ...] = ()
+    """What each node believed, and the story so far, a line each."""
+
+
 class Told(msgspec.Struct, frozen=True, kw_only=True):
     """What metadata and nodes told about a run: rows of model/evidence.py, in the order in which they happened."""
 
@@ -299,6 +318,8 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     exits: tuple[Exit, ...]
     complete: bool  # nothing is missing among the changes (CHECKERS 1.8)
     digest: str | None = None  # of everything that happened, where a world can repeat it
+    violations: tuple[Violation, ...] = ()
+    excuse: str = ""  # why nobody can expect the cluster to come back, whatever healed (CHECKERS 6.8, V1)
 
 
 class Cluster(Protocol):
@@ -334,7 +355,10 @@ class Cluster(Protocol):
         ...
 
     def observe(self) -> ClusterState: ...
-    def told(self) -> Told: ...
+    def told(self, *, settled: bool = False) -> Told:
+        """`settled`: everything has healed and come back, so what only a cluster at rest must be can be asked as well."""
+        ...
+
     def collect(self, into: Path) -> None:
         """Logs and data directories."""
         ...

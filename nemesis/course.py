@@ -15,6 +15,7 @@ from model.cluster import Cluster, Fired, Sleep, Steps, Until
 from model.schedule import Event
 from nemesis.aim import Aim
 from nemesis.catalogue import FAULTS_BY_NAME
+from nemesis.effect import bitten
 from nemesis.fault import Fault
 
 POLL_NS = 10 * 10**6
@@ -59,8 +60,11 @@ class Course:
         if not self.in_force or self.aim is None:
             return
         self._come_to_an_end()
-        effect = self.fault.heal(self._cluster, self.aim.targets, self.aim.args) if self.fault.heal else None
-        self._end(effect)
+        effect = _first_known(bitten(grip.touched() for grip in self.result.grips), self.result.bit)
+        for grip in self.result.grips:
+            grip.release()
+        known = self.fault.heal(self._cluster, self.aim.targets, self.aim.args, effect) if self.fault.heal else None
+        self._end(_first_known(known, effect))
 
     # -- stepping -----------------------------------------------------------------------------------------------------
 
@@ -84,8 +88,8 @@ class Course:
             wait = next(steps) if answer is None else steps.send(answer)
         except StopIteration as returned:
             self.result = returned.value
-            if self.fault.heal is None:
-                self._end(None)
+            if not self.fault.lasts:
+                self._end(self.result.bit)
             return None
         self._steps = steps
         return wait
@@ -115,5 +119,9 @@ class Course:
     def _end(self, effect: bool | None) -> None:
         if self.healed_ns is None:
             self.healed_ns = self._cluster.time.now_ns()
-            self.effect = self.result.bit if effect is None else effect
+            self.effect = effect
             self._over(self)
+
+
+def _first_known(one: bool | None, other: bool | None) -> bool | None:
+    return other if one is None else one

@@ -117,8 +117,10 @@ class Nemesis:
         waiting = [course for course in self._courses if course.pending and course.event.when is not None]
         if not waiting:
             return
-        state = self._cluster.observe()
+        state, fired = self._cluster.observe(), len(self.fired)
         for course in waiting:
+            if len(self.fired) > fired:  # what has just fired may have changed what the next one is aimed at
+                state, fired = self._cluster.observe(), len(self.fired)
             self._fire_if_met(course, state)
         self._cluster.time.after(POLL_NS, self._look)
 

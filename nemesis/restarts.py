@@ -9,6 +9,6 @@ from __future__ import annotations
 from model.cluster import Args, Cluster, NodeId
 
 
-def start_again(cluster: Cluster, targets: tuple[NodeId, ...], args: Args) -> None:
+def start_again(cluster: Cluster, targets: tuple[NodeId, ...], args: Args, effect: bool | None) -> None:
     for node in targets:
         cluster.processes.start(node)

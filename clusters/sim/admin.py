@@ -22,6 +22,8 @@ class SimAdmin:
 
     def __init__(self, client: Client) -> None:
         self._client = client
+        self.on_unclean_request: Callable[[str, int], None] = _nobody
+        """Told when somebody asks for an unclean election: from then on it may happen."""
 
     def create_topic(self, name: str, topic: Topic, done: AdminDone) -> None:
         config = tuple((key, written(value)) for key, value in topic.config.items())
@@ -29,6 +31,8 @@ class SimAdmin:
         self._client.create_topics([new], _telling(done))
 
     def elect(self, at: TopicPartition, kind: Literal["preferred", "unclean"], done: AdminDone) -> None:
+        if kind == "unclean":
+            self.on_unclean_request(*at)
         self._client.elect_leaders([at], _telling(done), unclean=kind == "unclean")
 
     def reassign(self, at: TopicPartition, replicas: tuple[NodeId, ...] | None, done: AdminDone) -> None:
@@ -49,3 +53,7 @@ def _telling(done: AdminDone) -> Callable[[Answered], None]:
         done(None if answer.fact == SUCCESS else answer.fact)
 
     return then
+
+
+def _nobody(topic: str, partition: int) -> None:
+    """Nobody wants to know."""

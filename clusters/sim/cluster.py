@@ -1,46 +1,52 @@
 """clusters/sim/cluster.py: the simulated cluster: every handle of model/cluster over one kernel.
 
 In     a plan; rules, if they are not the right ones
-Out    `model.cluster.Cluster`. Nodes are the very objects of replication/, with played controllers (stand_in/) for the time being
+Out    `model.cluster.Cluster`. Nodes are the very objects of replication/
 Keeps  one seed, one stream of random numbers per purpose, link and node. Nothing in here reads a clock, a hash or an address
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from clusters.clients.raw import RawClient
-from clusters.sim.admin import SimAdmin, written
+from clusters.sim import invariants
+from clusters.sim.admin import SimAdmin
 from clusters.sim.clock import NodeClock, SimClocks
 from clusters.sim.disk import SimDisk
 from clusters.sim.disks import SimDisks
 from clusters.sim.env import SimEnv
+from clusters.sim.hosts import CLUSTER_ID, Hosts
+from clusters.sim.invariants import Invariants, OnViolation
+from clusters.sim.invariants.world import Forbidden, Parts
 from clusters.sim.kernel import Kernel, SimTimeline
 from clusters.sim.kinds import TOLD
+from clusters.sim.ledger import SimLedger
 from clusters.sim.network import Network, SimLinks
 from clusters.sim.observing import observe
 from clusters.sim.processes import NodeProcess, Program, SimProcesses
-from clusters.sim.stand_in.node import StandInNode, StandInQuorum
 from clusters.sim.tail import MetadataTail
 from clusters.sim.watch import Watch
 from model.chance import stream
-from model.cluster import Ability, ClusterState, NodeId, Told
-from model.config import SETTINGS, effective, effective_number
+from model.cluster import Ability, ClusterState, Exit, NodeId, Told, Violation
+from model.config import effective_number
 from model.plan import Plan
-from model.refusal import Refusal
+from model.refusal import InfrastructureFailure, Refusal
 from replication.client import Client
 from replication.env import NANOSECONDS
-from replication.events import LeaderChanged
+from replication.events import MetadataApplied
+from replication.node import Node
 from replication.rules import Rules
 
 ADMIN = -1_000  # dials nodes through links that no fault touches
+STEPS_AT_START, STEPS_A_SECOND = 5_000_000, 50_000  # a hundred times what a run needs
+BEYOND_REPAIR = ("C1", "Q1")
 START_LIMIT_NS = 60_000 * NANOSECONDS
-CAN: frozenset[Ability] = frozenset(Ability) - {Ability.REASSIGN}  # the played controllers move no replicas
+CAN: frozenset[Ability] = frozenset(Ability)
 
 
 class SimCluster:
@@ -54,16 +60,17 @@ class SimCluster:
         self.can = CAN
         self.kernel = Kernel()
         self.time = SimTimeline(self.kernel)
-        self.properties = broker_properties(plan.config)
+        self.hosts = Hosts(plan)
         self.network = Network(self.kernel, plan.seed, self._process_of)
         self.links = SimLinks(self.network)
         processes = [self._node(node) for node in self.nodes]
         self.processes = SimProcesses(self.network, processes, self._build, self._on_told)
         self.clocks = SimClocks(self.time.now_ns, {process.node_id: process.clock for process in processes})
         self.disks = SimDisks({process.node_id: process.disks for process in processes})
-        self.tail = MetadataTail(self.time.now_ns, self._was_clean)
-        self.quorum = StandInQuorum(plan.nodes.controller_ids, self.processes, self.tail.on_commit)
+        self.tail = MetadataTail(self.time.now_ns, self._was_clean, CLUSTER_ID)
         self.admin = SimAdmin(Client(self._client_env(ADMIN, 0), plan.nodes.broker_ids, self._client_timeout_ms()))
+        self.invariants: Invariants | None = None
+        self.ledger: SimLedger | None = None
         self._clients = 0
         self._watch = watch or Watch()
         self.tail.watch = self.processes.watch = self._watch
@@ -73,26 +80,67 @@ class SimCluster:
         return self.processes.process_of(node)
 
     def _node(self, node: NodeId) -> NodeProcess:
-        seed, is_broker = self.plan.seed, node in self.plan.nodes.broker_ids
-        disks = [SimDisk(self.kernel, stream(seed, "disk", node, 0), node)] if is_broker else []
-        for disk in disks:
-            disk.write_back(stream(seed, "write back", node, 0))
-        return NodeProcess(node, disks, NodeClock())
+        seed = self.plan.seed
+        disk = SimDisk(self.kernel, stream(seed, "disk", node, 0), stream(seed, "damage", node, 0), node, votes=self._votes(node))
+        disk.write_back(stream(seed, "write back", node, 0))
+        return NodeProcess(node, [disk], NodeClock())
+
+    def _votes(self, node: NodeId) -> bool:
+        return node in self.plan.nodes.controller_ids
 
     def _build(self, env: SimEnv) -> Program:
-        return StandInNode(env, self.quorum, self.plan.nodes, self.rules, self.properties)
+        process = self.processes.nodes[env.node_id]
+        self.hosts.format(env.node_id, process.disks, process.starts - 1)
+        if self.invariants is not None:
+            self.invariants.on_start(env, process.starts)
+        node = Node(env, self.rules, self.hosts.properties(env.node_id))
+        env.listens, env.on_request = node.listens, node.on_request
+        return node
+
+    # -- white-box invariants ---------------------------------------------------------------------------------------------
+
+    def assert_invariants(self, on_violation: OnViolation = "stop", forbidden: Forbidden | None = None) -> Invariants:
+        """Look into the nodes after every event. To be called before `start`; what it finds is in `violations`.
+
+        `forbidden`: whether a partition may still lose nothing; without it the ledger of damage says so.
+        """
+        ledger = self.ledger = SimLedger(self.plan, self.time.now_ns)
+        found = self.invariants = Invariants(
+            self.kernel,
+            self._parts,
+            self.hosts.common,
+            self.plan.nodes.controller_ids,
+            forbidden or ledger.forbids_loss,
+            on_violation,
+        )
+        self._watch = self.tail.watch = self.processes.watch = found.overhearing(self._watch)
+        self.processes.on_unclean = lambda node: ledger.on_hurt(node, ())
+        self.disks.on_damage = ledger.on_hurt
+        self.admin.on_unclean_request = ledger.on_unclean_request
+        found.world.asked_for_unclean = ledger.asked_for_unclean
+        found.world.copies_survive, found.world.metadata_promised = ledger.copies_survive, ledger.metadata_promised
+        self.tail.on_rows.append(ledger.on_rows)
+        self.tail.on_commit += [ledger.on_commit, found.on_commit]
+        self.kernel.step_cap = STEPS_AT_START + STEPS_A_SECOND * self.plan.for_ns // 10**9
+        return found
+
+    def _parts(self, node: NodeId) -> Parts | None:
+        program: Any = self.processes.nodes[node].program
+        if program is None:
+            return None
+        return Parts(program.broker, program.quorum)
 
     # -- life -----------------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start every node, and wait until all brokers are let serve."""
+        """Start every node, and wait until a controller is active and all brokers are let serve."""
         for node in (*self.plan.nodes.controller_ids, *self.plan.nodes.broker_ids):
             self.processes.start(node)
         if not self.time.run_until(self._all_serve, START_LIMIT_NS):
-            raise Refusal(f"the brokers were not let serve within {START_LIMIT_NS // 10**9} s of virtual time")
+            raise InfrastructureFailure(f"the brokers were not let serve within {START_LIMIT_NS // 10**9} s of virtual time")
 
     def _all_serve(self) -> bool:
-        return all(self.processes.nodes[broker].program.serving for broker in self.plan.nodes.broker_ids)
+        return all(self.processes.nodes[broker].program.lifecycle.serves for broker in self.plan.nodes.broker_ids)
 
     def collect(self, into: Path) -> None:
         """The data directories, as processes would find them now."""
@@ -125,26 +173,43 @@ class SimCluster:
     # -- what can be seen -----------------------------------------------------------------------------------------------
 
     def observe(self) -> ClusterState:
-        return observe(self.kernel.now, self.quorum, self.processes)
+        return observe(self.kernel.now, self.tail.image, self.processes)
 
-    def told(self) -> Told:
+    def told(self, *, settled: bool = False) -> Told:
+        if settled and self.invariants is not None and not self.kernel.stopped:
+            self.invariants.at_the_end()
         return Told(
             changes=tuple(self.tail.changes),
             registrations=tuple(self.tail.registrations),
-            exits=tuple(self.processes.exits),
+            exits=tuple(map(self._exit, self.processes.exits)),
             complete=True,
             digest=self.kernel.digest.hex(),
+            violations=tuple(map(_told, self.invariants.violations)) if self.invariants is not None else (),
+            excuse=self._excuse(),
         )
 
+    def _exit(self, end: Exit) -> Exit:
+        """A node whose metadata contradicts what it has seen gives up (2.16, 2.29): right, once voters' disks have lied."""
+        excused = self.ledger is not None and not self.ledger.metadata_promised()
+        return msgspec.structs.replace(end, allowed=True) if excused else end
+
+    def _excuse(self) -> str:
+        """CHECKERS 6.8 V1: damage after which nobody can expect the cluster to come back."""
+        rules = {} if self.ledger is None else self.ledger.rules()
+        beyond = [f"{topic}/{index}: {rule}" for (topic, index), rule in rules.items() if rule in BEYOND_REPAIR]
+        return f"damage beyond what is promised ({', '.join(beyond)})" if beyond else ""
+
     def _on_told(self, node: NodeId, event: Any) -> None:
-        self.kernel.note(TOLD, node, zlib.crc32(msgspec.json.encode(event)))
-        if isinstance(event, LeaderChanged):
-            self.tail.on_leader(node, event)
+        key = event.offset if type(event) is MetadataApplied else zlib.crc32(msgspec.json.encode(event))
+        self.kernel.note(TOLD, node, key)
+        self.tail.on_told(node, event)
+        if self.ledger is not None:
+            self.ledger.on_told(event)
         self._watch.told(self.kernel.now, node, event)
 
     def _was_clean(self, node: NodeId) -> bool | None:
         program: Any = self.processes.nodes[node].program
-        return None if program is None else bool(program.clean)
+        return None if program is None or program.lifecycle is None else program.lifecycle.clean
 
 
 class _NobodyListens:
@@ -156,7 +221,11 @@ class _NobodyListens:
         raise RuntimeError(f"a client of the simulator crashed: {reason}")
 
 
-def broker_properties(config: Mapping[str, object]) -> dict[str, str]:
-    """A node's properties file: every setting in force, by Kafka's name, as text."""
-    values = {key: effective(config, {}, key) for key in SETTINGS}
-    return {key: written(value) for key, value in values.items() if value is not None}
+def _told(violation: invariants.Violation) -> Violation:
+    return Violation(
+        number=violation.number,
+        name=violation.name,
+        text=violation.text,
+        at_ns=violation.at_ns,
+        details=(*violation.beliefs, *violation.story),
+    )

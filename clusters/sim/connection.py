@@ -30,10 +30,10 @@ _COPY_AFTER = 20 * MS, 1_500 * MS
 class Call:
     """A request on its way, and the way back: what `replication.env.Request` is in this world."""
 
-    __slots__ = ("answer", "answered", "connection", "deadline", "ended", "message", "then")
+    __slots__ = ("answer", "answered", "channel", "connection", "deadline", "ended", "message", "then")
 
-    def __init__(self, message: Any, then: Then, deadline: int | None, connection: Connection | None) -> None:
-        self.message, self.then, self.deadline, self.connection = message, then, deadline, connection
+    def __init__(self, message: Any, channel: str, then: Then, deadline: int | None, connection: Connection | None) -> None:
+        self.message, self.channel, self.then, self.deadline, self.connection = message, channel, then, deadline, connection
         self.answer: Any = None
         self.answered = False  # by the node that was asked
         self.ended = False  # for the one who asked
@@ -58,6 +58,7 @@ class Connection:
         self.link: LinkState = network.link(dialer.node_id, node)
         self.listener: SimEnv | None = None  # none while dialling
         self.ended = False
+        self.unheard = False  # dialled over a silent link
         self.calls: deque[Call] = deque()  # of the dialler, not ended
         self.owed: deque[Call] = deque()  # of the listener, not sent back
         self.requests_lost = False
@@ -69,7 +70,7 @@ class Connection:
 
     def send(self, message: Any, timeout_ns: int | None, then: Then) -> None:
         deadline = None if timeout_ns is None else self.dialer.own_ns() + timeout_ns
-        call = Call(message, then, deadline, self)
+        call = Call(message, self.channel, then, deadline, self)
         self.calls.append(call)
         if deadline is not None and (self._alarm is None or deadline < self._alarm):
             self._arm(deadline)
@@ -173,13 +174,13 @@ class Connection:
 
     def repeat(self, call: Call) -> None:
         """A copy comes later, on a connection of its own; nobody hears its answer."""
-        copy = Call(call.message, _nobody, None, None)
+        copy = Call(call.message, self.channel, _nobody, None, None)
         chance = self.network.chance(self.dialer.node_id, self.node, self.channel, "copies")
         self.network.kernel.at(self.network.kernel.now + between(chance, *_COPY_AFTER), self._deliver_copy, copy)
 
     def _deliver_copy(self, copy: Call) -> None:
         network, listener = self.network, self.network.listener(self.node, self.channel)
-        if listener is not None and not self.link.stands_still("requests") and not self.link.has(Ability.REFUSE):
+        if listener is not None and not self.link.stands_still("requests") and not self.link.faults(Ability.REFUSE):
             network.kernel.note(COPY_ARRIVED, self.node, key_of(copy.message))
             if network.watch is not None:
                 network.watch.message(network.kernel.now, "copy", (self.dialer.node_id, self.node), copy.message)

@@ -2,16 +2,18 @@
 
 In     the content of a log directory before and after
 Out    `Damage` for every partition that lost something: its first lost offset and the number of lost records
-Keeps  it reads segments as anybody could: whole batches with a right CRC, in order, up to the first that is not
+Keeps  it reads segments as anybody could: whole batches with a right CRC, in order, up to the first that is not. Of metadata logs
+       only those of voters count: what a broker lost of its copy it fetches again
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from model.cluster import Damage, How, NodeId
 from replication.batch import crc_is_right, headers
 from replication.files import PARTITION_METADATA, partition_of_directory, read_partition_metadata
+from replication.records import METADATA_TOPIC
 
 Batch = tuple[int, int, int, int]
 """First offset, end offset, leader epoch, CRC."""
@@ -25,13 +27,15 @@ def batches_of(content: Mapping[str, bytes]) -> Held:
     for path in sorted(content):
         directory, _, name = path.partition("/")
         partition = partition_of_directory(directory)
-        if partition is not None and name.endswith(".log") and _has_topic_id(content, directory):
+        if partition is not None and name.endswith(".log") and _counts(content, partition, directory):
             held.setdefault(partition, []).extend(_batches(content[path]))
     return held
 
 
-def _has_topic_id(content: Mapping[str, bytes], directory: str) -> bool:
-    """A log without one is deleted at the next start."""
+def _counts(content: Mapping[str, bytes], partition: tuple[str, int], directory: str) -> bool:
+    """A partition's log without a topic id is deleted at the next start; the metadata log needs none."""
+    if partition[0] == METADATA_TOPIC:
+        return True
     data = content.get(f"{directory}/{PARTITION_METADATA}")
     return data is not None and read_partition_metadata(data) is not None
 
@@ -73,3 +77,8 @@ def rotten(node: NodeId, before: Held, content: Mapping[str, bytes], path: str) 
     found = losses(node, before, batches_of(content), "rot")
     mine = tuple(damage for damage in found if (damage.topic, damage.partition) == partition)
     return mine or (Damage(node, *partition, "rot"),)
+
+
+def that_counts(damage: Iterable[Damage], *, votes: bool) -> tuple[Damage, ...]:
+    """Without the copies of the metadata log that brokers keep."""
+    return tuple(one for one in damage if votes or one.topic != METADATA_TOPIC)

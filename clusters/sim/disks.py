@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from clusters.sim.damage import batches_of, losses, rotten
+from clusters.sim.damage import batches_of, losses, rotten, that_counts
 from clusters.sim.disk import SimDisk
-from model.cluster import Ability, Damage, How, NodeId
+from clusters.sim.disk_faults import DiskFault, DiskGrip, NoGrip
+from model.cluster import Ability, Damage, Grip, How, NodeId
 
 
 class SimDisks:
-    """Directories that do not exist (a controller has none, and a number may be too high) have nothing to lose."""
+    """Directories that do not exist (a number may be too high) have nothing to lose."""
 
     def __init__(self, disks: dict[NodeId, Sequence[SimDisk]]) -> None:
         self._disks = disks
+        self.on_damage: Callable[[NodeId, tuple[Damage, ...]], None] = _nobody
+        """Told of whatever was lost, when it is lost."""
 
     def wipe(self, node: NodeId, directory: int = 0) -> tuple[Damage, ...]:
         return self._harm(node, directory, "wipe", SimDisk.wipe)
@@ -35,37 +38,41 @@ class SimDisks:
             return ()
         before = batches_of(found.content())
         hit = found.rot()
-        return () if hit is None else rotten(node, before, found.content(), hit[0])
+        return () if hit is None else self._told(node, found, rotten(node, before, found.content(), hit[0]))
 
-    def fill(self, node: NodeId, directory: int = 0) -> None:
-        self._add(node, directory, Ability.FILL)
+    def fill(self, node: NodeId, directory: int = 0) -> Grip:
+        return self._add(node, directory, DiskFault(Ability.FILL))
 
-    def slow_sync(self, node: NodeId, delay_ns: int, directory: int = 0) -> None:
-        self._add(node, directory, Ability.SLOW_SYNC, delay_ns=delay_ns)
+    def slow_sync(self, node: NodeId, delay_ns: int, directory: int = 0) -> Grip:
+        return self._add(node, directory, DiskFault(Ability.SLOW_SYNC, delay_ns=delay_ns))
 
-    def read_only(self, node: NodeId, directory: int = 0) -> None:
-        self._add(node, directory, Ability.READ_ONLY)
+    def read_only(self, node: NodeId, directory: int = 0) -> Grip:
+        return self._add(node, directory, DiskFault(Ability.READ_ONLY))
 
-    def io_error(self, node: NodeId, on: Literal["read", "write", "sync"], directory: int = 0) -> None:
-        self._add(node, directory, Ability.IO_ERROR, on=on)
+    def io_error(self, node: NodeId, on: Literal["read", "write", "sync"], directory: int = 0) -> Grip:
+        return self._add(node, directory, DiskFault(Ability.IO_ERROR, on))
 
     def touched(self, node: NodeId, verb: Ability, directory: int = 0) -> int:
+        """By all faults of this verb that are in force."""
         found = self._find(node, directory)
-        return 0 if found is None else found.faults.touched[verb]
+        return 0 if found is None else sum(fault.touched for fault in found.faults.of(verb))
 
     def heal(self, node: NodeId, verb: Ability | None = None, directory: int = 0) -> None:
         found = self._find(node, directory)
         if found is not None:
-            found.faults.remove(verb)
+            for fault in found.faults.of(verb):
+                found.faults.remove(fault)
 
     def _find(self, node: NodeId, directory: int) -> SimDisk | None:
         disks = self._disks.get(node, ())
         return disks[directory] if directory < len(disks) else None
 
-    def _add(self, node: NodeId, directory: int, verb: Ability, on: str = "", delay_ns: int = 0) -> None:
+    def _add(self, node: NodeId, directory: int, fault: DiskFault) -> Grip:
         found = self._find(node, directory)
-        if found is not None:
-            found.faults.add(verb, on, delay_ns)
+        if found is None:
+            return NoGrip()
+        found.faults.add(fault)
+        return DiskGrip(found.faults, fault)
 
     def _harm(self, node: NodeId, directory: int, how: How, harm: Callable[[SimDisk], None]) -> tuple[Damage, ...]:
         found = self._find(node, directory)
@@ -73,4 +80,13 @@ class SimDisks:
             return ()
         before = batches_of(found.content())
         harm(found)
-        return losses(node, before, batches_of(found.content()), how)
+        return self._told(node, found, losses(node, before, batches_of(found.content()), how))
+
+    def _told(self, node: NodeId, disk: SimDisk, damage: tuple[Damage, ...]) -> tuple[Damage, ...]:
+        found = that_counts(damage, votes=disk.votes)
+        self.on_damage(node, found)
+        return found
+
+
+def _nobody(node: NodeId, damage: tuple[Damage, ...]) -> None:
+    """Nobody wants to know."""

@@ -19,6 +19,7 @@ from replication.env import Close, Disk, Then
 
 if TYPE_CHECKING:
     from clusters.sim.network import Network
+    from clusters.sim.processes import Pace
 
 STEP_NS = 20_000  # what one event costs a process that has a whole CPU: only a slowed one feels it
 
@@ -31,6 +32,14 @@ class Witness(Protocol):
     def on_halted(self, env: SimEnv, reason: str, *, allowed: bool) -> None: ...
 
 
+class Observer(Protocol):
+    """Who sees what happens to a process: for invariants. It changes nothing."""
+
+    def on_reply(self, call: Call, answer: Any) -> None:
+        """An answer leaves; the event that made it is not over."""
+        ...
+
+
 class SimEnv:
     """One life of one process: a node's, or a client's."""
 
@@ -39,12 +48,14 @@ class SimEnv:
         self.kernel: Kernel = network.kernel
         self.disks: Sequence[Disk] = ()
         self.alive = True
+        self.observer: Observer | None = None
         self.listens: Callable[[str], bool] = _to_nobody
         """Whether it takes connections for a channel."""
         self.on_request: Callable[[Any], None] = _nothing
         self.connections: dict[tuple[int, str], Connection] = {}
         self.accepted: dict[Connection, None] = {}
         self.waited = 0  # things that could not happen at once
+        self.paces: list[Pace] = []  # what stands in its way
         self._free = True  # neither paused nor slowed nor dead: what happens to it happens at once
         self._paused = False
         self._share: float | None = None
@@ -55,6 +66,8 @@ class SimEnv:
     # -- Env: what the node asks ----------------------------------------------------------------------------------------
 
     def request(self, to: int, channel: str, message: Any, timeout_ns: int | None, then: Then) -> None:
+        if not self.alive:
+            return  # what a node does behind its own end
         connection = self.connections.get((to, channel))
         if connection is None:
             connection = self.connections[to, channel] = self.network.dial(self, to, channel)
@@ -62,6 +75,8 @@ class SimEnv:
 
     def reply(self, request: Any, answer: Any | Close) -> None:
         call: Call = request
+        if self.observer is not None and self.alive:
+            self.observer.on_reply(call, answer)
         if call.connection is not None and self.alive:
             call.connection.reply(call, answer)
 
@@ -80,7 +95,8 @@ class SimEnv:
         return self.clock.wall_ms(self.kernel.now)
 
     def emit(self, event: Any) -> None:
-        self.witness.on_told(self, event)
+        if self.alive:
+            self.witness.on_told(self, event)
 
     def halt(self, reason: str) -> None:
         """10.1, 10.4: the protocol's own way to end a process."""
@@ -93,6 +109,8 @@ class SimEnv:
     def enter(self, call: Callable[[Any], None], argument: Any) -> None:
         """Everything that happens to this process comes through here."""
         if self._free:
+            if self.observer is not None:
+                self.kernel.touched.append(self.observer)
             try:
                 call(argument)
             except Exception as error:  # noqa: BLE001  a node that raises has crashed, and only that node
@@ -133,10 +151,15 @@ class SimEnv:
 
     # -- pausing, slowing, ending ---------------------------------------------------------------------------------------
 
-    def set_pace(self, *, paused: bool, share: float | None) -> None:
+    @property
+    def stands(self) -> bool:
+        return any(pace.share is None for pace in self.paces)
+
+    def pace_changed(self) -> None:
         """Standing still, or with a share of a CPU. What waits is done in order, as soon as it can be."""
-        self._paused, self._share = paused, share
-        self._free = self.alive and not paused and share is None and not self._inbox
+        self._paused = self.stands
+        self._share = min((pace.share for pace in self.paces if pace.share is not None), default=None)
+        self._free = self.alive and not self.paces and not self._inbox
         self._work_on()
 
     def _work_on(self) -> None:
@@ -152,6 +175,8 @@ class SimEnv:
             return
         call, argument = self._inbox.popleft()
         self._free = not self._inbox and self._share is None
+        if self.observer is not None:
+            self.kernel.touched.append(self.observer)
         try:
             call(argument)
         except Exception as error:  # noqa: BLE001  as in `enter`

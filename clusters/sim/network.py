@@ -64,37 +64,55 @@ class Network:
         link = connection.link
         if connection.ended or connection.listener is not None:
             return
-        if link.has(Ability.SILENT):
-            link.touched[Ability.SILENT] += 1
-            return  # nobody answers; dialled again when the link heals, unless the calls have given up by then
+        if link.touch(Ability.SILENT):
+            connection.unheard = True  # dialled again when the link heals, unless the calls have given up by then
+            return
         listener = self.listener(connection.node, connection.channel)
-        if link.has(Ability.REFUSE):
-            link.touched[Ability.REFUSE] += 1
-            connection.refuse()
-        elif listener is None:
+        if link.touch(Ability.REFUSE) or listener is None:
             connection.refuse()
         else:
             connection.open(listener)
 
-    def heal(self, link: LinkState, verb: Ability) -> None:
+    def heal(self, link: LinkState, fault: LinkFault) -> None:
         """Take one fault away; what it kept goes on, or is lost, as its verb says."""
-        if not link.has(verb):
-            return
-        link.remove(verb)
-        if link.has(verb):
+        if not link.remove(fault):
             return
         connections = list(link.connections)
+        if fault.verb in LOSES_ON_HEAL and not link.faults(*LOSES_ON_HEAL):
+            self._lose(link, connections)
+        for pipe in list(link.standing):
+            pipe.release()
+        if fault.verb is Ability.THROTTLE and not link.faults(Ability.THROTTLE):
+            throttled, link.throttled = link.throttled, {}
+            for pipe in throttled:
+                pipe.unthrottle()
+        if fault.verb is Ability.SILENT and not link.faults(Ability.SILENT):
+            for connection in connections:
+                if connection.unheard:
+                    connection.unheard = False
+                    self._dialled(connection)
+
+    def _lose(self, link: LinkState, connections: list[Connection]) -> None:
+        """Connections end, and with them what was queued; of one that had ended before, what its dialler sent is lost all the
+        same."""
         for connection in connections:
-            if verb in LOSES_ON_HEAL and connection.listener is not None:
+            if connection.listener is not None:
                 connection.lose()
         for pipe in list(link.standing):
-            if verb in LOSES_ON_HEAL:
-                pipe.connection.lose()  # one that had ended before: what its dialler sent is lost all the same
-            else:
-                pipe.release()
-        for connection in connections:
-            if connection.listener is None:
-                self._dialled(connection)
+            pipe.connection.lose()
+
+
+class LinkGrip:
+    """`model.cluster.Grip` of one fault of one link."""
+
+    def __init__(self, network: Network, link: LinkState, fault: LinkFault) -> None:
+        self._network, self._link, self._fault = network, link, fault
+
+    def touched(self) -> int:
+        return self._fault.touched
+
+    def release(self) -> None:
+        self._network.heal(self._link, self._fault)
 
 
 class SimLinks:
@@ -103,61 +121,61 @@ class SimLinks:
     def __init__(self, network: Network) -> None:
         self._network = network
 
-    def cut(self, link: Link, streams: Streams = "both") -> None:
-        self._add(link, LinkFault(Ability.CUT, streams))
+    def cut(self, link: Link, streams: Streams = "both") -> LinkGrip:
+        return self._add(link, LinkFault(Ability.CUT, streams))
 
-    def hold(self, link: Link, streams: Streams = "both") -> None:
-        self._add(link, LinkFault(Ability.HOLD, streams))
+    def hold(self, link: Link, streams: Streams = "both") -> LinkGrip:
+        return self._add(link, LinkFault(Ability.HOLD, streams))
 
-    def silent(self, link: Link, streams: Streams = "both") -> None:
-        self._add(link, LinkFault(Ability.SILENT, streams))
+    def silent(self, link: Link, streams: Streams = "both") -> LinkGrip:
+        return self._add(link, LinkFault(Ability.SILENT, streams))
 
-    def refuse(self, link: Link) -> None:
-        state = self._add(link, LinkFault(Ability.REFUSE, "both"))
-        self._end_connections(state, Ability.REFUSE, lose_requests=True)
+    def refuse(self, link: Link) -> LinkGrip:
+        fault = LinkFault(Ability.REFUSE, "both")
+        grip = self._add(link, fault)
+        fault.touched += self._end_connections(link, lose_requests=True)
+        return grip
 
-    def delay(self, link: Link, latency_ns: int, jitter_ns: int = 0, streams: Streams = "both") -> None:
-        self._add(link, LinkFault(Ability.DELAY, streams, latency_ns, jitter_ns))
+    def delay(self, link: Link, latency_ns: int, jitter_ns: int = 0, streams: Streams = "both") -> LinkGrip:
+        return self._add(link, LinkFault(Ability.DELAY, streams, latency_ns, jitter_ns))
 
-    def throttle(self, link: Link, bytes_per_second: int, streams: Streams = "both") -> None:
-        self._add(link, LinkFault(Ability.THROTTLE, streams, bytes_per_second))
+    def throttle(self, link: Link, bytes_per_second: int, streams: Streams = "both") -> LinkGrip:
+        return self._add(link, LinkFault(Ability.THROTTLE, streams, bytes_per_second))
 
-    def slice(self, link: Link, size: int, gap_ns: int, streams: Streams = "both") -> None:
-        self._add(link, LinkFault(Ability.SLICE, streams, size, gap_ns))
+    def slice(self, link: Link, size: int, gap_ns: int, streams: Streams = "both") -> LinkGrip:
+        return self._add(link, LinkFault(Ability.SLICE, streams, size, gap_ns))
 
-    def reset(self, link: Link, streams: Streams = "both") -> None:
-        """Over at once. With `answers` alone, requests that were sent still arrive."""
-        self._end_connections(self._state(link), Ability.RESET, lose_requests=streams != "answers")
+    def reset(self, link: Link, streams: Streams = "both") -> int:
+        """With `answers` alone, requests that were sent still arrive."""
+        return self._end_connections(link, lose_requests=streams != "answers")
 
     def gate(
         self, link: Link, message: str, action: Literal["hold", "drop", "repeat"], streams: Streams, count: int | None
-    ) -> None:
+    ) -> LinkGrip:
         fault = LinkFault(Ability.GATE, streams)
         fault.message, fault.action, fault.left = message, action, count
-        self._add(link, fault)
+        return self._add(link, fault)
 
     def touched(self, link: Link, verb: Ability) -> int:
-        return self._state(link).touched[verb]
+        """By all faults of this verb that are in force."""
+        return sum(fault.touched for fault in self._state(link).faults(verb))
 
     def heal(self, link: Link, verb: Ability | None = None) -> None:
         state = self._state(link)
-        if verb is not None:
-            self._network.heal(state, verb)
-            return
-        for each in state.verbs:
-            while state.has(each):
-                self._network.heal(state, each)
+        for fault in state.faults(*(Ability if verb is None else (verb,))):
+            self._network.heal(state, fault)
 
     def _state(self, link: Link) -> LinkState:
         return self._network.link(link.dialer, link.node)
 
-    def _add(self, link: Link, fault: LinkFault) -> LinkState:
+    def _add(self, link: Link, fault: LinkFault) -> LinkGrip:
         state = self._state(link)
         state.add(fault)
-        return state
+        return LinkGrip(self._network, state, fault)
 
-    def _end_connections(self, state: LinkState, verb: Ability, *, lose_requests: bool) -> None:
-        for connection in list(state.connections):
-            if connection.listener is not None:
-                state.touched[verb] += 1
-                connection.end(lose_requests=lose_requests)
+    def _end_connections(self, link: Link, *, lose_requests: bool) -> int:
+        """How many there were."""
+        open_ones = [connection for connection in self._state(link).connections if connection.listener is not None]
+        for connection in open_ones:
+            connection.end(lose_requests=lose_requests)
+        return len(open_ones)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from clusters.sim.clock import NodeClock
-from clusters.sim.damage import batches_of, unharmed
+from clusters.sim.damage import batches_of, that_counts, unharmed
 from clusters.sim.disk import SimDisk
 from clusters.sim.env import SimEnv
 from clusters.sim.kinds import PROCESS_ENDED, PROCESS_STARTED
@@ -28,6 +28,8 @@ NOT_LET_GO = "not let go in time"
 class Program(Protocol):
     """What runs in a node process."""
 
+    def start(self) -> None: ...
+
     def stop(self, then: Callable[[], None]) -> None:
         """The orderly end; `then` when nothing is left to do."""
         ...
@@ -41,24 +43,39 @@ class NodeProcess:
         self.starts = 0
         self.env: SimEnv | None = None
         self.program: Any = None
-        self.pauses = 0
-        self.share: float | None = None
         self.stopping = False
         self.wanted = False  # somebody asked for it to run while it was on its way down
-        self.waited_before = 0  # in lives that are over, since the pause or the slowness in force began
-
-    @property
-    def waited(self) -> int:
-        return self.waited_before + (0 if self.env is None else self.env.waited)
-
-    def count_anew(self) -> None:
-        self.waited_before = 0
-        if self.env is not None:
-            self.env.waited = 0
 
     @property
     def running(self) -> bool:
         return self.env is not None and self.env.alive
+
+
+class Pace:
+    """`model.cluster.Grip` of one pause (no share of a CPU) or slowness, of one life. One that does not run feels nothing."""
+
+    def __init__(self, env: SimEnv | None, share: float | None, on_pace: Callable[[SimEnv, bool], None]) -> None:
+        self.share = share
+        self._env = env if env is not None and env.alive else None
+        self._on_pace = on_pace
+        self._waited = 0 if self._env is None else self._env.waited
+        self._changes(lambda env: env.paces.append(self))
+
+    def touched(self) -> int:
+        return 0 if self._env is None else self._env.waited - self._waited
+
+    def release(self) -> None:
+        self._changes(lambda env: env.paces.remove(self) if self in env.paces else None)
+
+    def _changes(self, change: Callable[[SimEnv], None]) -> None:
+        env = self._env
+        if env is None or not env.alive:
+            return
+        stood = env.stands
+        change(env)
+        if stood != env.stands:
+            self._on_pace(env, env.stands)
+        env.pace_changed()
 
 
 class SimProcesses:
@@ -74,6 +91,8 @@ class SimProcesses:
         self.nodes = {node.node_id: node for node in nodes}
         self.exits: list[Exit] = []
         self.watch = Watch()
+        self.on_unclean: Callable[[NodeId], None] = _nobody
+        """Told of every end of a process that was not an orderly one."""
         self._network, self._build, self._told = network, build, told
 
     # -- the handle -----------------------------------------------------------------------------------------------------
@@ -84,8 +103,7 @@ class SimProcesses:
             process.wanted = process.stopping
             return
         process.starts += 1
-        process.waited_before = process.waited
-        process.pauses, process.share, process.stopping, process.wanted = 0, None, False, False
+        process.stopping = process.wanted = False
         chance = stream(self._network.seed, "node", node, process.starts)
         env = process.env = SimEnv(node, self._network, process.clock, chance, self)
         env.disks = process.disks
@@ -93,6 +111,7 @@ class SimProcesses:
             disk.owner = env
         self._note(PROCESS_STARTED, node, "starts", "")
         process.program = self._build(env)
+        env.enter(_call, process.program.start)
 
     def kill(self, node: NodeId) -> tuple[Damage, ...]:
         """At once; what the process had written stays in the page cache, and becomes durable in its own time."""
@@ -100,7 +119,9 @@ class SimProcesses:
         if not process.running:
             return ()
         self._end(process, "killed")
-        return tuple(damage for disk in process.disks for damage in unharmed(node, batches_of(disk.content())))
+        self.on_unclean(node)
+        ended = [(disk, unharmed(node, batches_of(disk.content()))) for disk in process.disks]
+        return tuple(damage for disk, each in ended for damage in that_counts(each, votes=disk.votes))
 
     def stop(self, node: NodeId) -> None:
         process = self.nodes[node]
@@ -111,6 +132,7 @@ class SimProcesses:
         def deadline() -> None:
             if env.alive:
                 self.exits.append(Exit(self._network.kernel.now, node, NOT_LET_GO, allowed=True))
+                self.on_unclean(node)
                 self._stopped(process, env, NOT_LET_GO)
 
         process.stopping = True
@@ -120,31 +142,16 @@ class SimProcesses:
     def _stopped(self, process: NodeProcess, life: SimEnv, why: str) -> None:
         if life.alive:
             self._end(process, why, life)
-            if process.wanted:
-                self._network.kernel.at(self._network.kernel.now, self.start, process.node_id)
+            self._start_if_wanted(process)
 
-    def pause(self, node: NodeId) -> None:
-        self._pace(node, self.nodes[node].pauses + 1, self.nodes[node].share)
+    def pause(self, node: NodeId) -> Pace:
+        return Pace(self.nodes[node].env, None, self._on_pace)
 
-    def resume(self, node: NodeId) -> None:
-        self._pace(node, max(0, self.nodes[node].pauses - 1), self.nodes[node].share)
+    def slow(self, node: NodeId, share: float) -> Pace:
+        return Pace(self.nodes[node].env, share, self._on_pace)
 
-    def slow(self, node: NodeId, share: float | None) -> None:
-        self._pace(node, self.nodes[node].pauses, share)
-
-    def touched(self, node: NodeId) -> int:
-        return self.nodes[node].waited
-
-    def _pace(self, node: NodeId, pauses: int, share: float | None) -> None:
-        process = self.nodes[node]
-        if process.env is None or not process.running:
-            return
-        if process.pauses == 0 and process.share is None:
-            process.count_anew()
-        if (process.pauses > 0) != (pauses > 0):
-            self.watch.process(self._network.kernel.now, node, "stands" if pauses else "runs", "")
-        process.pauses, process.share = pauses, share
-        process.env.set_pace(paused=pauses > 0, share=share)
+    def _on_pace(self, env: SimEnv, stands: bool) -> None:
+        self.watch.process(self._network.kernel.now, env.node_id, "stands" if stands else "runs", "")
 
     # -- what nodes do themselves (`env.Witness`) -----------------------------------------------------------------------
 
@@ -154,6 +161,13 @@ class SimProcesses:
     def on_halted(self, env: SimEnv, reason: str, *, allowed: bool) -> None:
         self._note(PROCESS_ENDED, env.node_id, "ends", reason)
         self.exits.append(Exit(self._network.kernel.now, env.node_id, reason, allowed))
+        self.on_unclean(env.node_id)
+        self._start_if_wanted(self.nodes[env.node_id])
+
+    def _start_if_wanted(self, process: NodeProcess) -> None:
+        """Somebody asked for it to run while it was on its way down."""
+        if process.wanted:
+            self._network.kernel.at(self._network.kernel.now, self.start, process.node_id)
 
     # -- small words ----------------------------------------------------------------------------------------------------
 
@@ -175,3 +189,7 @@ class SimProcesses:
 
 def _call(call: Callable[[], None]) -> None:
     call()
+
+
+def _nobody(_: NodeId) -> None:
+    """Nobody wants to know."""

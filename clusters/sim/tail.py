@@ -1,83 +1,117 @@
-"""clusters/sim/tail.py: the metadata tail: what the controllers committed, as rows (DESIGN 11.6, CHECKERS 1.8).
+"""clusters/sim/tail.py: the metadata tail: what the controllers committed, when they did, as rows (DESIGN 11.6, CHECKERS 1.8).
 
-In     every image at its commit, with the one before it; what nodes tell about the start of their leader epochs
-Out    rows of `changes` and `registrations`
-Keeps  nothing is missing: in this world the tail sees every commit when it happens
+In     decisions, from whichever node applies them first: that is the moment of their commit; what nodes tell about the start of
+       their leader epochs
+Out    `image`, the committed truth; rows of `changes` and `registrations` (model/changes.py)
+Keeps  nothing is missing: no fault touches this way of learning
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from clusters.sim.watch import Watch
-from model.cluster import NodeId
-from replication.events import LeaderChanged
+from model.changes import Commit, CommittedPartition, MetadataRows, Row
+from model.cluster import NodeId, TopicPartition
+from replication.events import LeaderChanged, MetadataApplied
+from replication.folding import fold, with_record
 from replication.identity import NO_LEADER
-from replication.image import MetadataImage, PartitionState
+from replication.image import MetadataImage, PartitionState, RecoveryState
+from replication.records import Decision
+
+OnCommit = Callable[[MetadataImage, MetadataImage], None]
+OnRows = Callable[[Sequence[Row], Sequence[Row]], None]
 
 
 class MetadataTail:
     """Grows by a row for every change."""
 
-    def __init__(self, now_ns: Callable[[], int], was_clean: Callable[[NodeId], bool | None]) -> None:
-        self.changes: list[dict[str, Any]] = []
-        self.registrations: list[dict[str, Any]] = []
+    def __init__(self, now_ns: Callable[[], int], was_clean: Callable[[NodeId], bool | None], cluster_id: str = "") -> None:
+        self.image = MetadataImage(cluster_id=cluster_id)
         self.watch = Watch()
+        self.on_commit: list[OnCommit] = []
+        """Whoever wants to know of every commit: the image before it, and the one after it."""
+        self.on_rows: list[OnRows] = []
+        """The rows that a commit added."""
+        self._rows = MetadataRows()
         self._now_ns, self._was_clean = now_ns, was_clean
 
-    def on_commit(self, before: MetadataImage, after: MetadataImage, election: str) -> None:
-        for topic, index, state in _changed(before, after):
-            row = self._change(topic, index, state, after, election)
-            self.changes.append(row)
-            self.watch.committed(self._now_ns(), row)
-        if after.brokers is not before.brokers:
+    @property
+    def changes(self) -> list[Row]:
+        return self._rows.changes
+
+    @property
+    def registrations(self) -> list[Row]:
+        return self._rows.registrations
+
+    def on_told(self, node: NodeId, event: Any) -> None:
+        if type(event) is MetadataApplied:
+            for decision in event.decisions:
+                if decision.base_offset > self.image.offset:
+                    self._commit(decision)
+        elif type(event) is LeaderChanged and event.epoch_start is not None:
+            self._rows.on_epoch_start(node, (event.topic, event.partition), event.leader_epoch, event.epoch_start)
+
+    def _commit(self, decision: Decision) -> None:
+        before, after = self.image, fold(self.image, decision)
+        self.image = after
+        if after.topics is not before.topics or after.brokers is not before.brokers:
+            epochs = {node: known.broker_epoch for node, known in after.brokers.items()}
+            now = self._now_ns()
+            rows = self._rows.on_commit(Commit(at_ns=now, broker_epochs=epochs, steps=tuple(_steps(before, decision))))
+            for hear in self.on_rows:
+                hear(rows.changes, rows.registrations)
+            for row in rows.changes:
+                self.watch.committed(now, row)
             self._on_brokers(before, after)
+        for call in self.on_commit:
+            call(before, after)
 
     def _on_brokers(self, before: MetadataImage, after: MetadataImage) -> None:
+        now = self._now_ns()
         for node, known in after.brokers.items():
             old = before.brokers.get(node)
+            if old is known:
+                continue
             if old is None or old.broker_epoch != known.broker_epoch:
-                row = {"at_ns": self._now_ns(), "node": node, "broker_epoch": known.broker_epoch, "clean": self._was_clean(node)}
-                self.registrations.append(row)
-                self.watch.registered(self._now_ns(), node, "registered")
+                clean = self._was_clean(node)
+                if clean is not None:
+                    self._rows.on_registered_as(node, known.broker_epoch, clean=clean)
+                self.watch.registered(now, node, "registered")
             elif old.fenced != known.fenced:
-                self.watch.registered(self._now_ns(), node, "fenced" if known.fenced else "unfenced")
-
-    def _change(self, topic: str, index: int, state: PartitionState, image: MetadataImage, election: str) -> dict[str, Any]:
-        return {
-            "at_ns": self._now_ns(),
-            "topic": topic,
-            "partition": index,
-            "leader": None if state.leader == NO_LEADER else state.leader,
-            "leader_epoch": state.leader_epoch,
-            "partition_epoch": state.partition_epoch,
-            "replicas": list(state.replicas),
-            "isr": list(state.isr),
-            "elr": list(state.elr),
-            "isr_epochs": [image.brokers[member].broker_epoch for member in state.isr],
-            "last_known": None,
-            "election": election,
-            "epoch_start": None,
-        }
-
-    def on_leader(self, node: NodeId, told: LeaderChanged) -> None:
-        """A new leader says where its epoch starts."""
-        if told.epoch_start is None:
-            return
-        for row in reversed(self.changes):
-            if (row["topic"], row["partition"], row["leader"]) == (told.topic, told.partition, node):
-                if row["leader_epoch"] == told.leader_epoch and row["epoch_start"] is None:
-                    row["epoch_start"] = told.epoch_start
-                elif row["leader_epoch"] < told.leader_epoch:
-                    break
+                self.watch.registered(now, node, "fenced" if known.fenced else "unfenced")
 
 
-def _changed(before: MetadataImage, after: MetadataImage) -> Iterator[tuple[str, int, PartitionState]]:
-    if after.topics is before.topics:
-        return
+def _steps(image: MetadataImage, decision: Decision) -> Iterator[tuple[TopicPartition, CommittedPartition]]:
+    """Record by record: one decision may change a partition twice."""
+    for record in () if decision.by_quorum else decision.records:
+        before, image = image, with_record(image, record)
+        if image.topics is not before.topics:
+            yield from _changed(before, image)
+
+
+def _changed(before: MetadataImage, after: MetadataImage) -> Iterator[tuple[TopicPartition, CommittedPartition]]:
     for topic_id, topic in after.topics.items():
-        old: Mapping[int, PartitionState] = before.topics[topic_id].partitions if topic_id in before.topics else {}
+        old = before.topics.get(topic_id)
+        if topic is old:
+            continue
+        known: Mapping[int, PartitionState] = {} if old is None else old.partitions
         for index, state in topic.partitions.items():
-            if old.get(index) is not state:
-                yield topic.name, index, state
+            if known.get(index) is not state:
+                yield (topic.name, index), _committed(state)
+
+
+def _committed(state: PartitionState) -> CommittedPartition:
+    return CommittedPartition(
+        leader=None if state.leader == NO_LEADER else state.leader,
+        leader_epoch=state.leader_epoch,
+        partition_epoch=state.partition_epoch,
+        replicas=state.replicas,
+        isr=state.isr,
+        elr=state.elr,
+        last_known=state.last_known_elr,
+        adding=state.adding_replicas,
+        removing=state.removing_replicas,
+        recovering=state.leader_recovery_state is RecoveryState.RECOVERING,
+    )

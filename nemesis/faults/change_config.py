@@ -24,7 +24,7 @@ def inject(cluster: Cluster, targets: tuple[TopicPartition, ...], args: Args) ->
     return (yield from asked(change))
 
 
-def heal(cluster: Cluster, targets: tuple[TopicPartition, ...], args: Args) -> None:
+def heal(cluster: Cluster, targets: tuple[TopicPartition, ...], args: Args, effect: bool | None) -> None:
     _put_back(cluster, args, TRIES)
 
 

@@ -8,12 +8,12 @@ Costs  no damage. Operations that were under way end as unknown, and an ISR may 
 
 from __future__ import annotations
 
-from model.cluster import Args, Link, Links
+from model.cluster import Args, Grip, Link, Links
 from nemesis.link_fault import link_fault
 
 
-def act(links: Links, link: Link, args: Args) -> None:
-    links.cut(link, args["streams"])
+def act(links: Links, link: Link, args: Args) -> Grip:
+    return links.cut(link, args["streams"])
 
 
 CUT = link_fault("cut", act)

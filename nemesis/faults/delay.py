@@ -8,12 +8,12 @@ Costs  no damage. A latency beyond a timeout works like a cut of which the far s
 
 from __future__ import annotations
 
-from model.cluster import Args, Link, Links
+from model.cluster import Args, Grip, Link, Links
 from nemesis.link_fault import link_fault
 
 
-def act(links: Links, link: Link, args: Args) -> None:
-    links.delay(link, args["latency"], args["jitter"] or 0, args["streams"])
+def act(links: Links, link: Link, args: Args) -> Grip:
+    return links.delay(link, args["latency"], args["jitter"] or 0, args["streams"])
 
 
 DELAY = link_fault("delay", act)

@@ -9,12 +9,12 @@ Costs  no damage. The scalpel of schedules written by hand: one lost AlterPartit
 
 from __future__ import annotations
 
-from model.cluster import Args, Link, Links
+from model.cluster import Args, Grip, Link, Links
 from nemesis.link_fault import link_fault
 
 
-def act(links: Links, link: Link, args: Args) -> None:
-    links.gate(link, args["message"], args["action"], args["streams"], args["count"])
+def act(links: Links, link: Link, args: Args) -> Grip:
+    return links.gate(link, args["message"], args["action"], args["streams"], args["count"])
 
 
 GATE = link_fault("gate", act)

@@ -8,12 +8,12 @@ Costs  no damage. Old messages arrive in a new time: whoever trusts them without
 
 from __future__ import annotations
 
-from model.cluster import Args, Link, Links
+from model.cluster import Args, Grip, Link, Links
 from nemesis.link_fault import link_fault
 
 
-def act(links: Links, link: Link, args: Args) -> None:
-    links.hold(link, args["streams"])
+def act(links: Links, link: Link, args: Args) -> Grip:
+    return links.hold(link, args["streams"])
 
 
 HOLD = link_fault("hold", act)

@@ -8,12 +8,12 @@ Costs  no damage. Operations end quickly: the ones under way as unknown, later o
 
 from __future__ import annotations
 
-from model.cluster import Args, Link, Links
+from model.cluster import Args, Grip, Link, Links
 from nemesis.link_fault import link_fault
 
 
-def act(links: Links, link: Link, args: Args) -> None:
-    links.refuse(link)
+def act(links: Links, link: Link, args: Args) -> Grip:
+    return links.refuse(link)
 
 
 REFUSE = link_fault("refuse", act)

@@ -8,18 +8,13 @@ Costs  no damage. Operations that were under way end as unknown.
 
 from __future__ import annotations
 
-from model.cluster import Ability, Args, Cluster, Fired, Link, Steps
+from model.cluster import Args, Cluster, Fired, Link, Steps
 from nemesis.effect import bitten
 from nemesis.fault import Fault
 
 
 def inject(cluster: Cluster, targets: tuple[Link, ...], args: Args) -> Steps[Fired]:
-    counts = []
-    for link in targets:
-        before = cluster.links.touched(link, Ability.RESET)
-        cluster.links.reset(link, args["streams"])
-        after = cluster.links.touched(link, Ability.RESET)
-        counts.append(None if after is None else after - (before or 0))
+    counts = [cluster.links.reset(link, args["streams"]) for link in targets]
     yield from ()
     return Fired(bit=bitten(counts)) if targets else Fired(bit=False, note="no link lies between them")
 

@@ -8,12 +8,12 @@ Costs  no damage. Only timeouts discover it, so recovery takes as long as the lo
 
 from __future__ import annotations
 
-from model.cluster import Args, Link, Links
+from model.cluster import Args, Grip, Link, Links
 from nemesis.link_fault import link_fault
 
 
-def act(links: Links, link: Link, args: Args) -> None:
-    links.silent(link, args["streams"])
+def act(links: Links, link: Link, args: Args) -> Grip:
+    return links.silent(link, args["streams"])
 
 
 SILENT = link_fault("silent", act)

@@ -8,12 +8,12 @@ Costs  no damage. It finds readers that take a first piece for the whole message
 
 from __future__ import annotations
 
-from model.cluster import Args, Link, Links
+from model.cluster import Args, Grip, Link, Links
 from nemesis.link_fault import link_fault
 
 
-def act(links: Links, link: Link, args: Args) -> None:
-    links.slice(link, args["size"], args["gap"], args["streams"])
+def act(links: Links, link: Link, args: Args) -> Grip:
+    return links.slice(link, args["size"], args["gap"], args["streams"])
 
 
 SLICE = link_fault("slice", act)

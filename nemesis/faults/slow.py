@@ -1,7 +1,7 @@
 """slow: the process of a node gets only a share of one CPU.
 
 Does   gives each target `share` of one CPU.
-Heals  gives all of it back, whoever else slowed it.
+Heals  gives it back; the least share that is left counts.
 Bites  when something that happened to the process had to wait.
 Costs  no damage. Heartbeats come late, and a broker may be fenced while it works.
 """
@@ -10,9 +10,4 @@ from __future__ import annotations
 
 from nemesis.lasting_fault import lasting_fault
 
-SLOW = lasting_fault(
-    "slow",
-    begin=lambda cluster, node, args: cluster.processes.slow(node, args["share"]),
-    end=lambda cluster, node, _: cluster.processes.slow(node, None),
-    touched=lambda cluster, node, _: cluster.processes.touched(node),
-)
+SLOW = lasting_fault("slow", lambda cluster, node, args: cluster.processes.slow(node, args["share"]))

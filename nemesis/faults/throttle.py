@@ -8,12 +8,12 @@ Costs  no damage. Big fetches starve small ones behind them, and followers leave
 
 from __future__ import annotations
 
-from model.cluster import Args, Link, Links
+from model.cluster import Args, Grip, Link, Links
 from nemesis.link_fault import link_fault
 
 
-def act(links: Links, link: Link, args: Args) -> None:
-    links.throttle(link, args["rate"], args["streams"])
+def act(links: Links, link: Link, args: Args) -> Grip:
+    return links.throttle(link, args["rate"], args["streams"])
 
 
 THROTTLE = link_fault("throttle", act)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from harness.campaign import _executed, single_run_of
 from harness.main import run as tidemark
+from model.plan import Plan
 from model.store import Store
 
 SHORT = ("--set", "for=2s")
@@ -62,6 +66,68 @@ def test_a_campaign_goes_on_where_it_stopped(tmp_path: Path, capsys: pytest.Capt
     assert len(Store(store).campaigns()) == 2
 
 
+def test_a_campaign_that_goes_on_says_of_its_earlier_runs_what_it_said_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Faults, the toothless ones, refusals and reasons: all of it is in the store."""
+    words = ["run", "--runs", "3", "--store", str(tmp_path), "--set", "for=12s", "--json"]
+    said = []
+    for _ in range(2):
+        tidemark(words)
+        said.append(json.loads(capsys.readouterr().out)["summaries"])
+    assert said[0] == said[1]
+    assert any(summary["fired"] for summary in said[0])
+    assert any(summary["toothless"] for summary in said[0]), "no fault of these runs was toothless: take another seed"
+
+
+def test_a_single_run_never_passes_for_another_one(tmp_path: Path) -> None:
+    """Whoever is quicker gets the number; the other one is executed under the next, and tells its own verdict."""
+    store = Store(str(tmp_path))
+    first, second = (single_run_of(store, Plan(tidemark=1, seed=seed, for_ns=2 * 10**9)) for seed in (1, 777))
+    assert first[1] == second[1] == 0
+    found = [_executed(store, campaign, number) for campaign, number in (first, second)]
+    assert [(each.number, each.seed) for each in found] == [(0, 1), (1, 777)]
+    assert [store.open("runs", number).plan().seed for number in (0, 1)] == [1, 777]
+
+
+@pytest.mark.parametrize("more", [[], ["--runs", "2"], ["--json"]])
+def test_a_reader_that_leaves_early_changes_no_exit_code(tmp_path: Path, more: list[str]) -> None:
+    """`tidemark run | true` ends with what the run found: 1 would mean a broken promise, 0 a kept one."""
+    command = [sys.executable, "-m", "harness", "run", "--store", str(tmp_path), *SHORT, *more]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        said = process.stderr.read()
+        assert process.wait(60) == 2
+    assert b"Traceback" not in said
+    assert b"BrokenPipe" not in said
+
+
+def test_a_replay_hands_out_the_directories_of_all_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As they are at the end, in Kafka's files; never over something that is there."""
+    store, into = str(tmp_path / "store"), tmp_path / "directories"
+    tidemark(["run", "--store", store, *SHORT])
+    assert tidemark(["replay", f"{store}/runs/00000", "--collect", str(into)]) == 2
+    assert {path.parent.parent.parent.name for path in into.rglob("t-0/*.log")} == {"n1", "n2", "n3"}
+    capsys.readouterr()
+    assert tidemark(["replay", f"{store}/runs/00000", "--collect", str(into)]) == 3
+    assert "there is something already" in told(capsys)
+
+
+def test_a_trace_says_when_the_run_did_not_repeat(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its story is then another one."""
+    store = str(tmp_path)
+    tidemark(["run", "--store", store, *SHORT])
+    tidemark(["trace", f"{store}/runs/00000"])
+    assert "NOT the same run" not in told(capsys)
+    monkeypatch.setattr("clusters.sim.latency._LEAST", 1_000_000)
+    assert tidemark(["trace", f"{store}/runs/00000"]) == 0
+    assert "NOT the same run" in capsys.readouterr().err
+
+
 def test_json_is_one_object_and_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What people read goes to standard error."""
     tidemark(["run", "--store", str(tmp_path), *SHORT, "--json"])
@@ -78,7 +144,6 @@ def test_json_is_one_object_and_nothing_else(tmp_path: Path, capsys: pytest.Capt
         ("cluster: local", "there is no world 'local'"),
         ("mutants: [B11]", "no mutant can be switched on yet"),
         ("workload: {name: consumer}", "the workload 'consumer' is not there yet"),
-        ("needs: [reassign]", "sim cannot do 'reassign'"),
         ("matrix: {workload/acks: [all, 1]}", "stands for 2 plans"),
     ],
 )
@@ -91,7 +156,7 @@ def test_what_cannot_be_run_is_refused_before_anything_starts(
     assert not (tmp_path / "store").exists()
 
 
-@pytest.mark.parametrize("path", ["nowhere", "store/runs/first", "store/runs/00009"])
+@pytest.mark.parametrize("path", ["nowhere", "store/runs/first", "store/runs/00009", "store/runs/²", "/runs/0", "/runs/00000"])
 def test_a_run_that_is_not_there_is_refused(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     """With the form that a run's name has."""
     assert tidemark(["replay", path]) == 3
@@ -112,7 +177,7 @@ def test_a_condition_that_is_never_met_makes_the_verdict_unknown(tmp_path: Path,
 
 def test_an_event_of_the_swarm_that_could_not_fire_is_no_doubt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The swarm draws without knowing who will lead; the stored plan remembers that it was drawn."""
-    tidemark(["run", "--runs", "6", "--store", str(tmp_path), "--set", "for=20s", "--json"])
+    tidemark(["run", "--runs", "6", "--seed", "4", "--store", str(tmp_path), "--set", "for=20s", "--json"])
     summaries = json.loads(capsys.readouterr().out)["summaries"]
     refused = [summary for summary in summaries if summary["refused"]]
     assert refused, "no event of these runs was refused: take another seed"

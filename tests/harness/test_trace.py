@@ -17,7 +17,7 @@ from tests.harness.trace_by_hand import SMALL, body, page
 
 S = 10**9
 LOSSY_RESTART: Schedule = (Event(at_ns=3 * S, fault="lossy_kill", target="leader", for_ns=2 * S),)
-PLAN = Plan(tidemark=1, seed=1, for_ns=8 * S, schedule=LOSSY_RESTART)
+PLAN = Plan(tidemark=1, seed=2, for_ns=8 * S, schedule=LOSSY_RESTART)
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from harness.trace_controllers import TOLD_ELSEWHERE
 from harness.trace_lines import MEANING, Glyph
 from harness.trace_messages import Topics, of_message
 from harness.trace_words import SENTENCES, of_change, of_event, of_row
@@ -17,6 +18,7 @@ from replication.errors import Error
 from tests.harness.trace_by_hand import row
 
 AT: dict[str, Any] = {"topic": "t", "partition": 0, "leader_epoch": 3, "partition_epoch": 9}
+ABOUT_N2: dict[str, Any] = {"offset": 41, "broker_id": 2, "broker_epoch": 5}
 EVENTS: dict[type[told.Event], tuple[told.Event, str]] = {
     told.LeaderChanged: (
         told.LeaderChanged(**AT, leader=2, epoch_start=41),
@@ -60,6 +62,61 @@ EVENTS: dict[type[told.Event], tuple[told.Event, str]] = {
     ),
     told.BrokerClosed: (told.BrokerClosed(broker_epoch=5), "has flushed and closed its logs, broker epoch 5"),
     told.StrayLogRemoved: (told.StrayLogRemoved(path="u-0"), "removes u-0, a log that nobody assigned to it"),
+    told.QuorumStateChanged: (
+        told.QuorumStateChanged(quorum_epoch=4, was="follower", now="candidate", leader=-1, voted=5),
+        "is candidate in quorum epoch 4, voted for n5",
+    ),
+    told.QuorumLogRecovered: (
+        told.QuorumLogRecovered(quorum_epoch=4, log_start=0, leo=41, dropped_bytes=3),
+        "opens the metadata log: offsets 0 to 41, quorum epoch 4, 3 torn bytes cut off",
+    ),
+    told.QuorumLogTruncated: (
+        told.QuorumLogTruncated(quorum_epoch=4, was=44, now=41),
+        "truncates the metadata log from 44 to 41, which its leader does not have",
+    ),
+    told.SnapshotTaken: (
+        told.SnapshotTaken(quorum_epoch=4, end_offset=41, snapshot_epoch=3, size=512, log_start=41),
+        "writes a snapshot of the metadata up to 41, 512 bytes",
+    ),
+    told.SnapshotLoaded: (
+        told.SnapshotLoaded(quorum_epoch=4, end_offset=41, snapshot_epoch=3, was=7),
+        "drops its metadata log up to 7 for a snapshot up to 41",
+    ),
+    told.ControllerActivated: (
+        told.ControllerActivated(quorum_epoch=4, offset=41),
+        "is the active controller in quorum epoch 4",
+    ),
+    told.ControllerResigned: (
+        told.ControllerResigned(quorum_epoch=4, offset=41, decided_offset=44),
+        "is the active controller no more, quorum epoch 4, and forgets 3 records that it had decided and not seen committed",
+    ),
+    told.SessionExpired: (
+        told.SessionExpired(broker_id=2, broker_epoch=5, silent_ns=1_200_000_000),
+        "has not heard of n2 for 1200 ms: its session is over",
+    ),
+    told.ControlledShutdownStarted: (
+        told.ControlledShutdownStarted(**ABOUT_N2),
+        "begins to let n2 go: it may lead nothing more",
+    ),
+    told.LogDirectoriesTakenOffline: (
+        told.LogDirectoriesTakenOffline(**ABOUT_N2, directories=("a", "b")),
+        "learns that n2 has lost 2 log directories",
+    ),
+    told.BrokerUnregistered: (told.BrokerUnregistered(**ABOUT_N2), "takes n2 out of the cluster"),
+    told.AlterPartitionRefusedByController: (
+        told.AlterPartitionRefusedByController(
+            **AT, sender=2, error="INELIGIBLE_REPLICA", asked_leader_epoch=3, asked_partition_epoch=8, proposed=(2, 3)
+        ),
+        "refuses n2 the ISR n2 n3 of t/0: INELIGIBLE_REPLICA (asked in partition epoch 8, which is 9)",
+    ),
+    told.ReassignmentEnded: (
+        told.ReassignmentEnded(**AT, offset=41, replicas=(2, 3)),
+        "ends the reassignment of t/0: replicas n2 n3",
+    ),
+    told.BrokerLifeChanged: (
+        told.BrokerLifeChanged(was="recovery", now="running", broker_epoch=5),
+        "goes from recovery to running, broker epoch 5",
+    ),
 }
 
 
@@ -69,8 +126,10 @@ def kinds_of(root: type[told.Event]) -> Iterator[type[told.Event]]:
 
 
 def test_every_event_has_a_sentence() -> None:
-    """Whatever a node can tell is told in English; a new event fails here until it has words."""
-    assert set(SENTENCES) == set(kinds_of(told.Event)) == set(EVENTS)
+    """Whatever a node can tell is told in English, or by the commit it leads to; a new event fails here until it has words."""
+    assert set(SENTENCES) == set(EVENTS)
+    assert {*SENTENCES, *TOLD_ELSEWHERE} == set(kinds_of(told.Event))
+    assert not TOLD_ELSEWHERE & set(SENTENCES)
     assert {kind: of_event(event)[1] for kind, (event, _) in EVENTS.items()} == {kind: said for kind, (_, said) in EVENTS.items()}
 
 

@@ -64,15 +64,30 @@ class Recorder:
             bound = signature.bind(None, *args, **kwargs)
             bound.apply_defaults()
             given = {key: value for key, value in bound.arguments.items() if key != "self"}
-            if name != "touched":  # asking changes nothing
-                self._calls.append(" ".join([name, *(_shown(value) for value in given.values() if not callable(value))]))
-            return self._answers(name, given)
+            said = " ".join([name, *(_shown(value) for value in given.values() if not callable(value))])
+            self._calls.append(said)
+            return self._answers(said, given)
 
         return call
 
 
 def _shown(value: Any) -> str:
     return link_name(value) if isinstance(value, Link) else str(value)
+
+
+class FakeGrip:
+    """Says what the cluster's `touched` is, and writes down its release."""
+
+    def __init__(self, cluster: FakeCluster, said: str) -> None:
+        self._cluster, self._said = cluster, said
+
+    def touched(self) -> int | None:
+        return self._cluster.touched
+
+    def release(self) -> None:
+        """Healing may take the count of the others away, so whoever asks too late learns nothing."""
+        self._cluster.calls.append(f"release {self._said}")
+        self._cluster.touched = None if self._cluster.touched is None else 0
 
 
 class FakeCluster:
@@ -109,19 +124,13 @@ class FakeCluster:
         self.calls.clear()
         return calls
 
-    def _touched(self, name: str, given: dict[str, Any]) -> int | None:
-        """Healing takes the count away with the fault, so whoever asks too late learns nothing."""
-        if name in ("heal", "resume", "restore") or (name == "slow" and given["share"] is None):
-            self.touched = None if self.touched is None else 0
-        return self.touched if name == "touched" else None
+    def _of_links(self, said: str, given: dict[str, Any]) -> Any:
+        if said.startswith("reset"):
+            return None if self.touched is None else self.connections
+        return FakeGrip(self, said)
 
-    def _of_links(self, name: str, given: dict[str, Any]) -> int | None:
-        if name == "reset" and self.touched is not None:
-            self.touched += self.connections
-        return self._touched(name, given)
-
-    def _of_processes(self, name: str, given: dict[str, Any]) -> Any:
-        node = given["node"]
+    def _of_processes(self, said: str, given: dict[str, Any]) -> Any:
+        name, node = said.split(maxsplit=1)[0], given["node"]
         if name == "kill":
             ran = node in self.running
             self.running.discard(node)
@@ -130,15 +139,15 @@ class FakeCluster:
             self.running.add(node)
         if name == "stop" and self.stop_takes_ns is not None:
             self.time.after(self.stop_takes_ns, lambda: self.running.discard(node))
-        return self._touched(name, given)
+        return FakeGrip(self, said) if name in ("pause", "slow") else None
 
-    def _of_others(self, name: str, given: dict[str, Any]) -> Any:
-        if name in ("wipe", "lose_unsynced", "tear", "rot"):
+    def _of_others(self, said: str, given: dict[str, Any]) -> Any:
+        if said.split(maxsplit=1)[0] in ("wipe", "lose_unsynced", "tear", "rot"):
             assert given["node"] not in self.running, "a live process could still sync"
             return self.damage
-        return self._touched(name, given)
+        return FakeGrip(self, said)
 
-    def _of_admin(self, name: str, given: dict[str, Any]) -> None:
+    def _of_admin(self, said: str, given: dict[str, Any]) -> None:
         if self.answers:
             self.time.after(20 * MS, lambda error=self.error: given["done"](error))
 

@@ -11,7 +11,24 @@ import nemesis.faults
 from model.vocabulary import FAULTS
 from nemesis.catalogue import FAULTS_BY_NAME
 from nemesis.fault import Fault
+from tests.nemesis.fake import FakeCluster, S, one_fault
 
+REQUIRED: dict[str, dict[str, object]] = {
+    "delay": {"latency": "5ms"},
+    "throttle": {"rate": "1KiB/s"},
+    "slice": {"gap": "2us", "size": "3B"},
+    "gate": {"message": "Fetch", "action": "drop"},
+    "slow": {"share": "0.25"},
+    "restart_loop": {"every": "1s"},
+    "skew": {"offset": "2ms"},
+    "jump": {"by": "2ms"},
+    "strobe": {"by": "3ms"},
+    "drift": {"ppm": 40},
+    "slow_sync": {"delay": "9ms"},
+    "io_error": {"on": "sync"},
+    "reassign": {"to": ["n1", "n2"]},
+    "change_config": {"key": "min.insync.replicas", "value": 1, "topic": "t"},
+}
 FILES = sorted(path.stem for path in Path(nemesis.faults.__file__).parent.glob("*.py") if path.stem != "__init__")
 
 
@@ -37,6 +54,10 @@ def test_every_file_opens_with_the_contract_of_the_fault_it_exports(name: str) -
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_fault_heals_where_the_vocabulary_says_so(name: str) -> None:
-    """`for` is allowed exactly where there is something to undo."""
-    assert (FAULTS_BY_NAME[name].heal is not None) == FAULTS[name].heals
+def test_a_fault_lasts_where_the_vocabulary_says_so(name: str) -> None:
+    """`for` is allowed exactly where there is something to undo: what is in force, or what has its own way back."""
+    target = {"links": ("n1", "n4"), "nodes": "n2", "partition": "t/0", "cluster": None}[FAULTS[name].aim]
+    run = one_fault(FakeCluster(), name, target, **REQUIRED.get(name, {}))
+    run.run(10 * S)
+    fault, in_force = FAULTS_BY_NAME[name], any(course.result.grips for course in run.nemesis._courses)
+    assert (fault.heal is not None or in_force) == FAULTS[name].heals == fault.lasts

@@ -24,12 +24,12 @@ LASTING = [
 
 @pytest.mark.parametrize(("fault", "args", "call"), LASTING)
 def test_a_link_fault_does_its_verb_and_takes_exactly_that_away(fault: str, args: dict[str, object], call: str) -> None:
-    """Other faults of the same link stay: a heal names its verb."""
+    """Other faults of the same link stay, also those of the same verb."""
     run = one_fault(FakeCluster(), fault, ("n1", "n4"), **FROM_N1, **args)
     assert run.cluster.take() == [call]
     run.cluster.touched = 3
     run.nemesis.heal_all()
-    assert run.cluster.take() == [f"heal n1>n4 {fault}"]
+    assert run.cluster.take() == [f"release {call}"]
     assert run.row()["effect"] is True
     assert run.nemesis.toothless == ()
 
@@ -60,15 +60,17 @@ def test_a_fault_of_many_links_asks_all_of_them_before_it_heals_the_first() -> N
     run = one_fault(FakeCluster(), "cut", "n1")
     run.cluster.touched = 1
     run.nemesis.heal_all()
-    assert len([call for call in run.cluster.take() if call.startswith("heal")]) == 5 * 2 + 2  # five nodes, two groups of clients
+    assert (
+        len([call for call in run.cluster.take() if call.startswith("release")]) == 5 * 2 + 2
+    )  # five nodes, two groups of clients
     assert run.row()["effect"] is True
 
 
 @pytest.mark.parametrize(("connections", "effect"), [(1, True), (0, False)])
 def test_a_reset_bites_where_there_is_a_connection(connections: int, effect: bool) -> None:
-    """It is over at once, and what other resets did before does not count."""
+    """It is over at once."""
     cluster = FakeCluster()
-    cluster.touched, cluster.connections = 7, connections
+    cluster.connections = connections
     run = one_fault(cluster, "reset", ("n1", "n4"), one_way=True, streams="answers")
     assert cluster.take() == ["reset n1>n4 answers"]
     assert run.row()["effect"] is effect

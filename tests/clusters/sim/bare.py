@@ -17,6 +17,7 @@ from clusters.sim.env import SimEnv
 from clusters.sim.kernel import Kernel
 from clusters.sim.latency import MS
 from clusters.sim.network import Network, SimLinks
+from clusters.sim.processes import Pace
 from model.cluster import Link
 from replication.messages import Message, ProducePartition, ProduceRequest
 
@@ -111,6 +112,16 @@ class Bare:
 
     def end(self, node: int) -> None:
         self.lives[node].env.end()
+
+    def pace(self, node: int, *, paused: bool = False, share: float | None = None) -> None:
+        """From now on this, and nothing else, stands in its way."""
+        env = self.lives[node].env
+        for earlier in list(env.paces):
+            earlier.release()
+        if paused:
+            Pace(env, None, lambda env, stands: None)
+        if share is not None:
+            Pace(env, share, lambda env, stands: None)
 
     def __getitem__(self, node: int) -> Listener:
         return self.lives[node]

@@ -70,19 +70,22 @@ def test_restored_a_clock_tells_the_truth_from_then_on(steps: list[tuple[str, ob
     one.now += later
     assert one.wall_ms == one.now // MS
     assert one.monotonic - began == later
-    assert one.handle.touched(1) == 0
 
 
 @given(st.integers(0, 10**15), OFFSET, st.lists(OFFSET, max_size=4))
 def test_a_skew_and_jumps_are_exact(now: int, skew: int, jumps: list[int]) -> None:
-    """A skew is where the clock stands, jumps add up, and monotonic time feels neither."""
+    """All of it adds up, each skew is released by itself, and monotonic time feels nothing of it."""
     one = OneClock()
     one.now = now
-    one.handle.skew(1, 5 * S)
-    one.handle.skew(1, skew)
+    first, second = one.handle.skew(1, 5 * S), one.handle.skew(1, skew)
     for by in jumps:
         one.handle.jump(1, by)
+    assert one.wall_ms == (now + 5 * S + skew + sum(jumps)) // MS
+    first.release()
+    first.release()
     assert one.wall_ms == (now + skew + sum(jumps)) // MS
+    second.release()
+    assert one.wall_ms == (now + sum(jumps)) // MS
     assert one.monotonic == now
 
 
@@ -109,14 +112,32 @@ def test_a_drift_is_so_many_parts_of_a_million(ppm: int, later: int) -> None:
 
 @given(st.lists(st.tuples(PPM, st.integers(0, 100 * S)), max_size=6))
 def test_one_drift_after_the_other_adds_up(drifts: list[tuple[int, int]]) -> None:
-    """What the clock gained or lost before stays when its rate changes."""
+    """Monotonic time keeps what it gained or lost; the wall clock is right again as soon as a drift is over."""
     one = OneClock()
     for ppm, lasts in drifts:
-        one.handle.drift(1, ppm)
+        drift = one.handle.drift(1, ppm)
         one.now += lasts
+        assert one.wall_ms == (one.now + lasts * ppm // 1_000_000) // MS
+        drift.release()
+        assert one.wall_ms == one.now // MS
     gained = sum(lasts * ppm // 1_000_000 for ppm, lasts in drifts)
     assert one.monotonic == one.now + gained
-    assert one.wall_ms == (one.now + gained) // MS
+
+
+def test_two_drifts_at_once_are_one_of_both_rates() -> None:
+    """And a clock never stands still, however many slow it down."""
+    one = OneClock()
+    fast, slow = one.handle.drift(1, 500_000), one.handle.drift(1, -200_000)
+    one.now += 10 * S
+    assert one.monotonic == 13 * S
+    fast.release()
+    one.now += 10 * S
+    assert one.monotonic == 13 * S + 8 * S
+    for _ in range(3):
+        one.handle.drift(1, -800_000)
+    one.now += 10 * S
+    assert one.monotonic == 13 * S + 8 * S + 1 * S
+    assert (fast.touched(), slow.touched()) == (1, 3)
 
 
 @given(PPM, st.integers(0, 100 * S))
@@ -132,15 +153,14 @@ def test_a_wait_of_the_nodes_own_time_is_over_then_and_not_before(ppm: int, own_
 def test_only_readings_that_are_wrong_are_counted() -> None:
     """A skewed wall clock does not concern who reads monotonic time, and a strobe is right half of the time."""
     one = OneClock()
-    assert (one.wall_ms, one.monotonic, one.handle.touched(1)) == (0, 0, 0)
-    one.handle.skew(1, 1 * S)
-    assert (one.monotonic, one.handle.touched(1)) == (0, 0)
-    assert (one.wall_ms, one.handle.touched(1)) == (1_000, 1)
-    one.handle.restore(1)
-    one.handle.strobe(1, 1 * S, 10 * MS)
-    assert (one.wall_ms, one.handle.touched(1)) == (0, 0)
+    skew = one.handle.skew(1, 1 * S)
+    assert (one.monotonic, skew.touched()) == (0, 0)
+    assert (one.wall_ms, skew.touched()) == (1_000, 1)
+    skew.release()
+    strobe = one.handle.strobe(1, 1 * S, 10 * MS)
+    assert (one.wall_ms, strobe.touched()) == (0, 0)
     one.now += 10 * MS
-    assert (one.wall_ms, one.handle.touched(1)) == (1_010, 1)
+    assert (one.wall_ms, strobe.touched()) == (1_010, 1)
 
 
 # -- timers -------------------------------------------------------------------------------------------------------------
@@ -160,6 +180,7 @@ def test_a_timer_fires_when_the_nodes_own_clock_says_so(own_ns: int, rates: list
     for lasts, ppm in rates:
         bare.run(lasts)
         if not fired:
+            clocks.restore(1)
             clocks.drift(1, ppm)
             changes.add(bare.kernel.now)
     bare.until(lambda: bool(fired), 100 * S)

@@ -179,12 +179,12 @@ def test_what_has_arrived_at_a_paused_dialler_is_not_taken_back() -> None:
     bare = Bare()
     bare.connect(LINK)
     asked = bare.ask(LINK, NoteRequest(1), 1 * S)
-    bare[1].env.set_pace(paused=True, share=None)
+    bare.pace(1, paused=True)
     bare.run(500 * MS)  # the answer is there
     bare.end(2)
     bare.run(5 * S)  # and so are the end, and the deadline
     assert asked.result is None
-    bare[1].env.set_pace(paused=False, share=None)
+    bare.pace(1)
     bare.run(1 * S)
     assert asked.answered
 
@@ -260,10 +260,10 @@ class Story:
         self.bare.links.heal(LINK, verb)
 
     def _pause(self, node: int) -> None:
-        self.bare[node].env.set_pace(paused=True, share=None)
+        self.bare.pace(node, paused=True)
 
     def _resume(self, node: int) -> None:
-        self.bare[node].env.set_pace(paused=False, share=None)
+        self.bare.pace(node)
 
     def _restart(self, _: None) -> None:
         self.bare.end(2)

@@ -39,7 +39,7 @@ class Directory:
 
     def __init__(self, seed: int = 1) -> None:
         self.kernel, self.owner = Kernel(), Owner()
-        self.disk = SimDisk(self.kernel, Random(seed), 1)
+        self.disk = SimDisk(self.kernel, Random(seed), Random(-seed), 1)
         self.disk.owner = self.owner  # type: ignore[assignment]
         self.calls = 0
 
@@ -302,6 +302,16 @@ class Choice:
         raise AssertionError("no float is drawn here")
 
 
+class Always:
+    """Chance by which everything that may happen happens."""
+
+    def getrandbits(self, k: int, /) -> int:
+        return 0
+
+    def random(self) -> float:
+        return 0.0
+
+
 def test_wherever_a_log_is_torn_it_is_not_between_two_batches() -> None:
     """Every place there is."""
     synced, unsynced = batch(0), b"".join(batches([1, 2, 1], 1))
@@ -310,7 +320,7 @@ def test_wherever_a_log_is_torn_it_is_not_between_two_batches() -> None:
         real = Directory()
         real.written(LOG, synced)
         real.written(LOG, unsynced, synced=False)
-        real.disk._chance = Choice(place, places)
+        real.disk._damage_chance = Choice(place, places)
         real.disk.tear()
         left = real.disk.content()[LOG]
         assert len(synced) < len(left) <= len(synced) + 1 + place
@@ -369,7 +379,7 @@ REFUSED: dict[tuple[str, str], set[str]] = {
     ("read_only", ""): {"append", "truncate", "replace", "delete"},
     ("io_error", "read"): {"read", "list"},
     ("io_error", "write"): {"append", "truncate", "replace", "delete"},
-    ("io_error", "sync"): {"sync"},
+    ("io_error", "sync"): {"sync", "replace", "delete"},
     ("slow_sync", ""): set(),
 }
 CALLS = ("append", "truncate", "read", "list", "sync", "replace", "delete")
@@ -466,20 +476,80 @@ def test_refused_writes_move_no_draw() -> None:
     assert last_sync(filled=True) == last_sync(filled=False)
 
 
-def test_two_faults_of_one_verb_need_two_heals() -> None:
-    """Each heal takes one of them away; without a verb, all go."""
+def test_two_faults_of_one_verb_are_two() -> None:
+    """Each is released by itself; a heal takes all of a verb away, and without a verb all there are."""
     real = Directory()
     disks = SimDisks({1: [real.disk]})
-    disks.fill(1)
-    disks.fill(1)
-    disks.heal(1, Ability.FILL)
+    first, second = disks.fill(1), disks.fill(1)
+    first.release()
+    first.release()  # once too often is nothing
     assert isinstance(real.disk.append(LOG, b"x"), IoError)
-    disks.heal(1, Ability.FILL)
+    assert (first.touched(), second.touched()) == (0, 1)
+    second.release()
     assert real.disk.append(LOG, b"x") is None
-    disks.fill(1)
-    disks.read_only(1)
-    disks.heal(1)
-    assert real.disk.append(LOG, b"x") is None
+    for verbs in ((Ability.FILL, Ability.READ_ONLY), (None,)):
+        disks.fill(1)
+        disks.fill(1)
+        disks.read_only(1)
+        for verb in verbs:
+            disks.heal(1, verb)
+        assert real.disk.append(LOG, b"x") is None
+
+
+def test_an_error_that_is_mended_leaves_another_one() -> None:
+    """Each knows which calls it refuses."""
+    real = Directory()
+    disks = SimDisks({1: [real.disk]})
+    on_sync, on_read = disks.io_error(1, "sync"), disks.io_error(1, "read")
+    on_read.release()
+    assert (call(real, "sync"), call(real, "list")) == (True, False)
+    assert (on_sync.touched(), on_read.touched()) == (1, 0)
+
+
+def test_what_waits_for_a_slow_disk_is_quick_again_with_it() -> None:
+    """Released, and after a power cut: nothing is left of the queue."""
+    for ends_with in ("release", "power cut"):
+        real, times = Directory(), list[int]()
+        slow = SimDisks({1: [real.disk]}).slow_sync(1, 60 * S)
+        for _ in range(10):
+            real.disk.sync(LOG, lambda _, times=times, real=real: times.append(real.kernel.now))
+        real.kernel.run_until(lambda: False, 1 * S)
+        if ends_with == "release":
+            slow.release()
+        else:
+            real.disk.lose_unsynced()
+            slow.release()
+            real.disk.sync(LOG, lambda _, times=times, real=real: times.append(real.kernel.now))
+        real.kernel.run_until(lambda: False, 2 * S)
+        assert len(times) == (10 if ends_with == "release" else 1)
+        assert times == sorted(times)
+
+
+def test_what_the_system_wrote_back_is_not_replaced_by_what_is_older() -> None:
+    """A write that was on its way comes too late for a path whose newer content is durable already."""
+    real = Directory()
+    real.replace("a", b"older")
+    real.replace("a", b"newer")
+    real.disk._write_back(Always())
+    real.kernel.run_until(lambda: len(real.owner.told) == 1, 60 * S)
+    assert real.disk.durable["a"] == b"newer"
+    real.settle()
+    real.disk.lose_unsynced()
+    assert real.disk.content()["a"] == b"newer"
+
+
+def test_a_log_that_was_cut_and_written_back_is_durable_as_it_is_after_its_sync() -> None:
+    """Also when a sync from before the cut was still on its way."""
+    real = Directory()
+    real.disk.append(LOG, b"AAAABBBB")
+    real.sync()
+    real.disk.truncate(LOG, 4)
+    real.disk.append(LOG, b"CCCC")
+    real.disk._write_back(Always())
+    real.sync()
+    real.settle()
+    assert real.errors == [None, None]
+    assert real.disk.durable == {LOG: b"AAAACCCC"}
 
 
 def test_a_directory_that_does_not_exist_has_nothing_to_lose() -> None:

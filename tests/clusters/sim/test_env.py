@@ -16,7 +16,7 @@ TO_2 = Link(1, 2)
 
 
 def pause(bare: Bare, node: int, *, paused: bool = True, share: float | None = None) -> None:
-    bare[node].env.set_pace(paused=paused, share=share)
+    bare.pace(node, paused=paused, share=share)
 
 
 def test_nothing_happens_to_a_paused_process_and_then_everything_does_in_order() -> None:

@@ -158,17 +158,139 @@ def test_a_silent_link_does_not_even_answer_who_dials() -> None:
 
 
 def test_two_faults_of_one_verb_add_up() -> None:
-    """Each heal takes one of them away, and only the last one gone lets anything pass."""
+    """Each is released by itself, and only the last one gone lets anything pass."""
     bare = Bare()
     bare.connect(LINK)
-    bare.links.hold(LINK, "requests")
-    bare.links.hold(LINK, "both")
+    first, second = bare.links.hold(LINK, "requests"), bare.links.hold(LINK, "both")
     asked = bare.ask(LINK, NoteRequest(1))
-    bare.links.heal(LINK, Ability.HOLD)
+    first.release()
+    first.release()  # once too often is nothing
     bare.run(1 * S)
     assert (bare[2].messages, asked.result) == ([], None)
-    bare.links.heal(LINK, Ability.HOLD)
+    second.release()
     bare.until(lambda: asked.answered)
+
+
+def test_a_fault_that_ends_takes_itself_away_and_no_other_of_its_verb() -> None:
+    """The long delay stays when the short one ends, and the gate of one kind when that of another opens."""
+    bare = Bare()
+    bare.connect(LINK)
+    bare.links.delay(LINK, 1 * S)
+    bare.links.delay(LINK, 1 * MS).release()
+    began = bare.kernel.now
+    asked = bare.ask(LINK, NoteRequest(1))
+    bare.until(lambda: asked.answered)
+    assert bare.kernel.now - began >= 2 * S
+    bare.links.heal(LINK)
+    note, other = (bare.links.gate(LINK, kind, "hold", "requests", None) for kind in ("Note", "Other"))
+    asked = bare.ask(LINK, NoteRequest(2))
+    other.release()
+    bare.run(1 * S)
+    assert (asked.result, note.touched(), other.touched()) == (None, 1, 0)
+
+
+def test_what_one_fault_touched_is_not_counted_for_its_neighbour() -> None:
+    """A gate of a kind that nobody sent has no teeth, whatever the gate beside it caught."""
+    bare = Bare()
+    caught, idle = (bare.links.gate(LINK, kind, "repeat", "requests", None) for kind in ("Note", "Vote"))
+    asked = bare.ask(LINK, NoteRequest(1))
+    bare.until(lambda: asked.answered)
+    assert (caught.touched(), idle.touched()) == (1, 0)
+
+
+def test_a_delay_of_nothing_and_a_limit_nobody_feels_touch_nothing() -> None:
+    """Being in force is not being felt."""
+    bare = Bare()
+    faults = bare.links.delay(LINK, 0), bare.links.throttle(LINK, 10**12), bare.links.slice(LINK, 10**6, 1 * S)
+    asked = bare.ask(LINK, NoteRequest(1))
+    bare.until(lambda: asked.answered)
+    assert [fault.touched() for fault in faults] == [0, 0, 0]
+
+
+def test_requests_pass_when_only_answers_are_still_held() -> None:
+    """Those that waited, and those that come."""
+    bare = Bare()
+    bare.connect(LINK)
+    requests, answers = bare.links.hold(LINK, "requests"), bare.links.hold(LINK, "answers")
+    waits = bare.ask(LINK, NoteRequest(1))
+    bare.run(1 * S)
+    requests.release()
+    later = bare.ask(LINK, NoteRequest(2))
+    bare.run(1 * S)
+    assert (bare[2].messages, waits.result, later.result) == (notes(1, 2), None, None)
+    answers.release()
+    bare.until(lambda: later.answered)
+    assert waits.answered
+
+
+@pytest.mark.parametrize("verb", [Ability.DELAY, Ability.HOLD, Ability.CUT, Ability.SILENT])
+def test_what_a_gate_holds_waits_for_that_gate(verb: Ability) -> None:
+    """No other fault that ends lets it pass; a gate that has caught all it was to catch still holds what it caught."""
+    bare = Bare()
+    bare.connect(LINK)
+    gate = bare.links.gate(LINK, "Note", "hold", "requests", 1)
+    held = bare.ask(LINK, NoteRequest(1))
+    behind = bare.ask(LINK, NoteRequest(2))
+    bare.run(1 * S)
+    other = bare.links.delay(LINK, 1 * MS) if verb is Ability.DELAY else getattr(bare.links, verb.value)(LINK, "answers")
+    bare.run(1 * S)
+    assert bare[2].messages == []
+    if verb in (Ability.DELAY, Ability.HOLD):
+        other.release()
+        bare.run(1 * S)
+        assert (bare[2].messages, gate.touched()) == ([], 1)
+        gate.release()
+        bare.until(lambda: behind.answered)
+        assert held.answered
+    else:
+        other.release()  # its connections end, and what was queued is lost
+        assert (held.result, behind.result) == (Failure.LOST, Failure.LOST)
+
+
+def test_a_gate_that_opens_behind_another_fault_does_not_stay_shut() -> None:
+    """What it held passes when the other one ends."""
+    bare = Bare()
+    bare.connect(LINK)
+    gate = bare.links.gate(LINK, "Note", "hold", "requests", None)
+    asked = bare.ask(LINK, NoteRequest(1))
+    bare.run(1 * S)
+    hold = bare.links.hold(LINK)
+    gate.release()
+    bare.run(1 * S)
+    assert bare[2].messages == []
+    hold.release()
+    bare.until(lambda: asked.answered)
+
+
+def test_what_queued_up_behind_a_limit_arrives_when_it_ends() -> None:
+    """At once, in order, and what comes later does not wait for a queue that is gone."""
+    bare = Bare()
+    bare.connect(LINK)
+    limit = bare.links.throttle(LINK, 10, "requests")
+    asked = bare.ask_all(LINK, 5)
+    bare.run(100 * MS)
+    limit.release()
+    asked += bare.ask_all(LINK, 2, first=5)
+    began = bare.kernel.now
+    bare.until(lambda: asked[-1].answered)
+    assert bare.kernel.now - began < 500 * MS
+    assert bare[2].messages == notes(*range(7))
+
+
+def test_a_dial_under_way_is_not_hurried_by_a_fault_that_ends() -> None:
+    """Only one that nobody heard is dialled again."""
+
+    def opened_after(*, heals: bool) -> int:
+        bare = Bare()
+        delay = bare.links.delay(LINK, 1 * MS)
+        asked = bare.ask(LINK, NoteRequest(1))
+        if heals:
+            delay.release()
+        bare.links.heal(LINK)
+        bare.until(lambda: asked.answered)
+        return bare[2].times[0]
+
+    assert opened_after(heals=True) == opened_after(heals=False)
 
 
 @pytest.mark.parametrize("verb", [verb for verb in Ability if verb in tuple(Ability)[:9]])
@@ -224,19 +346,17 @@ def test_refuse_ends_connections_and_lets_nobody_in(bare: Bare) -> None:
 def test_a_reset_loses_calls_and_requests_unless_only_answers_are_reset(bare: Bare, streams: Streams, arrives: bool) -> None:
     """It is over at once: the next call dials anew."""
     asked = bare.ask(LINK, NoteRequest(1))
-    bare.links.reset(LINK, streams)
+    assert bare.links.reset(LINK, streams) == 1
     assert asked.result is Failure.LOST
     again = bare.ask(LINK, NoteRequest(2))
     bare.until(lambda: again.answered)
     assert bare[2].messages == (notes(1, 2) if arrives else notes(2))
-    assert bare.links.touched(LINK, Ability.RESET) == 1
 
 
 def test_a_reset_where_nobody_is_connected_touches_nothing() -> None:
     """There is nothing to tear down."""
     bare = Bare()
-    bare.links.reset(LINK)
-    assert bare.links.touched(LINK, Ability.RESET) == 0
+    assert bare.links.reset(LINK) == 0
 
 
 # -- delay, throttle, slice: against the same story without the fault -----------------------------------------------------

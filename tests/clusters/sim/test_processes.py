@@ -99,57 +99,88 @@ def test_a_stop_that_comes_too_late_ends_no_later_life() -> None:
     world.run(1 * S)
     world.cluster.processes.kill(1)
     world.cluster.processes.start(1)
-    world.run(15 * S)
+    world.run(9500 * MS)  # past the deadline of that stop, and before nobody has registered it in time
     assert (world.runs(1), world.cluster.told().exits) == (True, ())
 
 
-def test_a_process_goes_on_when_it_was_resumed_as_often_as_it_was_paused() -> None:
-    """Two pauses are two."""
+def test_a_process_goes_on_when_the_last_of_its_pauses_is_released() -> None:
+    """Two pauses are two, and releasing one twice is releasing it once."""
     world = World()
-    for _ in range(2):
-        world.cluster.processes.pause(1)
-    world.cluster.processes.resume(1)
+    one, other = world.cluster.processes.pause(1), world.cluster.processes.pause(1)
+    one.release()
+    one.release()
     began = world.now
     world.run(500 * MS)
     assert world.heard(1, 4, since=began + 1 * MS) == []
-    assert world.cluster.processes.touched(1) > 0
-    world.cluster.processes.resume(1)
+    assert other.touched() > 0
+    other.release()
     world.run(500 * MS)
     assert world.heard(1, 4, since=began + 1 * MS) != []
-    world.cluster.processes.resume(1)  # once too often is nothing
-    world.cluster.processes.pause(1)
-    began = world.now
-    world.run(500 * MS)
-    assert world.heard(1, 4, since=began + 1 * MS) == []
+
+
+def test_of_two_shares_of_a_cpu_the_least_counts() -> None:
+    """Whatever the order in which they end."""
+    world = World()
+    little, less = world.cluster.processes.slow(1, 0.01), world.cluster.processes.slow(1, 0.0001)
+    little.release()
+    slow = world.timed_append()[1]
+    less.release()
+    world.run(5 * S)
+    assert slow > 10 * world.timed_append()[1]
 
 
 def test_a_new_life_is_neither_paused_nor_slow() -> None:
-    """A pause ends with the process that stood still, and its resume then finds nothing to do."""
+    """A pause ends with the process that stood still; released later, it takes nobody else's away."""
     world = World()
-    world.cluster.processes.pause(2)
-    world.cluster.processes.slow(3, 0.0001)
+    paused, _ = world.cluster.processes.pause(2), world.cluster.processes.slow(3, 0.0001)
     for node in (2, 3):
         world.cluster.processes.kill(node)
         world.cluster.processes.start(node)
     world.until_healthy()
-    world.cluster.processes.resume(2)
-    for node in (2, 3):
-        world.cluster.processes.pause(node)
-        world.cluster.processes.resume(node)
-    assert world.append(3) == ["SUCCESS"] * 3
-    assert world.timed_append()[1] < 100 * MS
+    world.cluster.processes.pause(2)
+    paused.release()
+    began = world.now
+    world.run(500 * MS)
+    assert world.heard(2, 4, since=began + 1 * MS) == []
+    assert world.heard(3, 4, since=began + 1 * MS) != []
+
+
+def test_a_pause_of_a_process_that_does_not_run_is_none() -> None:
+    """It touches nothing, whatever an earlier pause has touched, and the next life runs."""
+    world = World()
+    earlier = world.cluster.processes.pause(2)
+    world.run(500 * MS)
+    earlier.release()
+    world.cluster.processes.kill(2)
+    pause = world.cluster.processes.pause(2)
+    world.run(500 * MS)
+    world.cluster.processes.start(2)
+    world.until_healthy()
+    assert (earlier.touched() > 0, pause.touched()) == (True, 0)
 
 
 def test_what_waits_is_counted_from_the_beginning_of_the_pause() -> None:
     """And not what waited in one before."""
     world = World()
-    world.cluster.processes.pause(1)
+    first = world.cluster.processes.pause(1)
     world.run(1 * S)
-    first = world.cluster.processes.touched(1)
-    world.cluster.processes.resume(1)
+    first.release()
     world.run(1 * S)
-    world.cluster.processes.pause(1)
-    assert (first > 0, world.cluster.processes.touched(1)) == (True, 0)
+    assert first.touched() > 0
+    assert world.cluster.processes.pause(1).touched() == 0
+
+
+def test_a_node_that_halts_on_its_way_down_is_started_as_it_was_asked_to_be() -> None:
+    """Somebody wants it to run, however it came to its end."""
+    world = World()
+    for controller in world.plan.nodes.controller_ids:
+        world.cluster.processes.kill(controller)
+    world.cluster.processes.stop(1)
+    world.run(1 * S)
+    world.cluster.processes.start(1)
+    world.env(1).halt("every log directory has failed")
+    world.run(1 * S)
+    assert world.runs(1)
 
 
 def test_an_exception_in_a_node_ends_that_node_and_is_an_exit_nobody_allowed() -> None:

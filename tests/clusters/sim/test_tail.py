@@ -2,37 +2,60 @@
 
 from __future__ import annotations
 
-from clusters.sim.stand_in.metadata import Metadata, topic_id
 from clusters.sim.tail import MetadataTail
-from replication.errors import Error
-from replication.events import LeaderChanged
-from replication.messages import AlterPartitionItem, IsrMember
+from replication.events import LeaderChanged, MetadataApplied
+from replication.image import MetadataImage
+from replication.records import (
+    BrokerRegistrationChange,
+    Decision,
+    MetadataRecord,
+    PartitionChange,
+    PartitionRecord,
+    RegisterBroker,
+    TopicRecord,
+)
+
+ID = b"t" * 16
 
 
 class Told:
-    """Three brokers, one topic, and a tail that saw all of it."""
+    """Three brokers, a topic of two partitions, and a tail that hears of every commit from several nodes."""
 
     def __init__(self) -> None:
-        self.now = 0
+        self.now, self.next = 0, 0
         self.tail = MetadataTail(lambda: self.now, lambda node: node == 2)
-        self.metadata = Metadata(self.tail.on_commit)
+        self.seen: list[tuple[MetadataImage, MetadataImage]] = []
+        self.tail.on_commit.append(lambda before, after: self.seen.append((before, after)))
         for broker in (1, 2, 3):
-            self.metadata.register(broker, bytes([broker]) * 16)
-            self.metadata.unfence(broker)
+            self.register(broker)
         self.now = 10
-        assert self.metadata.create_topic("t", 2, 3, {}) is Error.NONE
+        partitions = [PartitionRecord(ID, index, replicas, replicas, replicas[0]) for index, replicas in enumerate(PLACED)]
+        self.commit(TopicRecord("t", ID), *partitions)
+
+    def register(self, broker: int) -> None:
+        self.commit(RegisterBroker(broker, bytes([self.next]) * 16, self.next))
+        self.commit(BrokerRegistrationChange(broker, self.next - 1, fenced=False))
+
+    def commit(self, *records: MetadataRecord) -> None:
+        """The active controller applies it, and two others a little later."""
+        decision = Decision(self.next, self.next + len(records) - 1, 1, records)
+        self.next += len(records)
+        event = MetadataApplied(offset=decision.last_offset, epoch=1, decisions=(decision,))
+        self.tail.on_told(4, event)
+        at, self.now = self.now, self.now + 7
+        self.tail.on_told(5, event)
+        self.tail.on_told(1, event)
+        self.now = at
+
+    def change(self, partition: int = 0, **changes: object) -> None:
+        self.commit(PartitionChange(ID, partition, **changes))  # type: ignore[arg-type]
 
     @property
     def rows(self) -> list[dict[str, object]]:
         return self.tail.changes
 
 
-def isr_of(told: Told, *members: int) -> AlterPartitionItem:
-    """What the leader of t/0 proposes."""
-    state = told.metadata.state("t", 0)
-    assert state is not None
-    proposed = tuple(IsrMember(broker_id, -1) for broker_id in members)
-    return AlterPartitionItem(topic_id("t"), 0, state.leader_epoch, state.partition_epoch, proposed)
+PLACED = ((1, 2, 3), (2, 3, 1))
 
 
 def leader(*, leader_epoch: int, leader: int, epoch_start: int | None) -> LeaderChanged:
@@ -42,9 +65,8 @@ def leader(*, leader_epoch: int, leader: int, epoch_start: int | None) -> Leader
 
 
 def test_a_new_topic_is_a_row_for_every_partition() -> None:
-    """With the time of the commit, and the broker epochs of its ISR."""
+    """With the time of the commit, and the broker epochs of its ISR; told once, whoever else applies it later."""
     told = Told()
-    epochs = [told.metadata.image.brokers[broker].broker_epoch for broker in (2, 3, 1)]
     assert [(row["topic"], row["partition"], row["leader"]) for row in told.rows] == [("t", 0, 1), ("t", 1, 2)]
     assert told.rows[1] == {
         "at_ns": 10,
@@ -56,7 +78,7 @@ def test_a_new_topic_is_a_row_for_every_partition() -> None:
         "replicas": [2, 3, 1],
         "isr": [2, 3, 1],
         "elr": [],
-        "isr_epochs": epochs,
+        "isr_epochs": [2, 4, 0],
         "last_known": None,
         "election": "none",
         "epoch_start": None,
@@ -64,57 +86,51 @@ def test_a_new_topic_is_a_row_for_every_partition() -> None:
 
 
 def test_only_what_changed_is_a_row() -> None:
-    """A fenced broker leaves both ISRs, and where it led another one does: a clean election there, none here."""
+    """Each change of each partition, with the kind of election that the two states tell."""
     told = Told()
     told.rows.clear()
     told.now = 20
-    told.metadata.fence(1)
+    told.change(0, isr=(2, 3), leader=2)
+    told.change(1, isr=(2, 3))
+    told.change(0, leader=-1, isr=(3,))
     assert [(row["at_ns"], row["partition"], row["leader"], row["isr"], row["election"]) for row in told.rows] == [
         (20, 0, 2, [2, 3], "clean"),
         (20, 1, 2, [2, 3], "none"),
+        (20, 0, None, [3], "none"),
     ]
-    assert [row["leader_epoch"] for row in told.rows] == [1, 0]
-
-
-def test_a_partition_without_a_leader_has_none_in_its_row() -> None:
-    """Not Kafka's -1."""
-    told = Told()
-    for broker in (1, 2, 3):
-        told.metadata.fence(broker)
-    last = [row for row in told.rows if row["partition"] == 0][-1]
-    assert (last["leader"], last["isr"]) == (None, [3])
+    assert [row["leader_epoch"] for row in told.rows] == [1, 0, 2]
 
 
 def test_registrations_say_whether_the_stop_before_was_clean() -> None:
     """One row for every incarnation, none for being fenced or let serve."""
     told = Told()
     told.now = 30
-    told.metadata.register(2, b"x" * 16)
-    told.metadata.unfence(2)
+    told.register(2)
     assert [(row["node"], row["clean"]) for row in told.tail.registrations] == [(1, False), (2, True), (3, False), (2, True)]
     assert told.tail.registrations[-1]["at_ns"] == 30
-    assert told.tail.registrations[-1]["broker_epoch"] == told.metadata.image.brokers[2].broker_epoch
-
-
-def test_who_leads_again_says_it_of_its_present_epoch_alone() -> None:
-    """An earlier one of which it never told stays unknown."""
-    told = Told()
-    told.metadata.fence(1)
-    told.metadata.unfence(1)
-    told.metadata.alter(isr_of(told, 1, 2))
-    assert told.metadata.elect_preferred("t", 0) is Error.NONE
-    told.tail.on_leader(1, leader(leader_epoch=2, leader=1, epoch_start=20))
-    starts = {row["leader_epoch"]: row["epoch_start"] for row in told.rows if row["partition"] == 0}
-    assert starts == {0: None, 1: None, 2: 20}
+    assert told.tail.registrations[-1]["broker_epoch"] == told.tail.image.brokers[2].broker_epoch
 
 
 def test_a_leader_says_where_its_epoch_starts_and_only_its_own_row_learns_it() -> None:
     """A later word about an epoch that is over changes nothing else."""
     told = Told()
-    told.metadata.fence(1)  # n2 leads t/0 in epoch 1
-    told.tail.on_leader(2, leader(leader_epoch=1, leader=2, epoch_start=17))
-    told.tail.on_leader(2, leader(leader_epoch=1, leader=2, epoch_start=99))
-    told.tail.on_leader(1, leader(leader_epoch=0, leader=1, epoch_start=3))
-    told.tail.on_leader(3, leader(leader_epoch=1, leader=2, epoch_start=None))
+    told.tail.on_told(1, leader(leader_epoch=0, leader=1, epoch_start=3))
+    told.change(0, isr=(2, 3), leader=2)
+    told.tail.on_told(2, leader(leader_epoch=1, leader=2, epoch_start=17))
+    told.tail.on_told(2, leader(leader_epoch=1, leader=2, epoch_start=99))
+    told.tail.on_told(3, leader(leader_epoch=1, leader=2, epoch_start=None))
     starts = {(row["partition"], row["leader_epoch"]): row["epoch_start"] for row in told.rows}
     assert starts == {(0, 0): 3, (0, 1): 17, (1, 0): None}
+
+
+def test_whoever_watches_hears_of_every_commit_once() -> None:
+    """With the image before and the image after it, which share what did not change."""
+    told = Told()
+    before = len(told.seen)
+    told.change(0, isr=(1, 2))
+    told.commit(BrokerRegistrationChange(3, 4, in_controlled_shutdown=True))
+    (one, two), (again, three) = told.seen[before:]
+    assert two is again
+    assert one.brokers is two.brokers
+    assert two.topics is three.topics
+    assert three is told.tail.image

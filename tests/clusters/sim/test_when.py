@@ -15,7 +15,7 @@ MS = parse_duration("1ms")
 
 ISR_SHRINKS_THEN_THE_LEADER_DIES = """
 tidemark: 1
-seed: 11
+seed: 2
 for: 8s
 workload: {processes: 2, rate: 20/s}
 schedule:
@@ -25,7 +25,7 @@ schedule:
 
 NOBODY_EVER_LEAVES_THE_ISR = """
 tidemark: 1
-seed: 11
+seed: 2
 for: 4s
 workload: {processes: 2, rate: 20/s}
 schedule:
@@ -63,7 +63,7 @@ def test_a_condition_that_is_never_met_is_recorded_as_refused(tmp_path: Path) ->
     assert (kill["fired_ns"], kill["resolved"], kill["effect"], kill["damage"]) == (None, None, None, [])
     assert recorded.refused == {0: "condition not met within 2s"}
     assert (pause["refused"], pause["effect"]) == (None, True)
-    assert all(row["leader"] == 1 for row in recorded.changes)
+    assert len({row["leader"] for row in recorded.changes}) == 1
     assert len(recorded.events) == 2  # and no process ended by itself
 
 
