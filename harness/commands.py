@@ -150,7 +150,7 @@ def trace_run(
     recorded, lines = trace(plan, schedule_of(plan), options)
     before = stored.record.trace_digest
     if before != recorded.digest:
-        Terminal(stderr=True).print(_same_or_not(before, recorded.digest), highlight=False)
+        Terminal(stderr=True).print(_same_or_not(before, recorded.digest), highlight=False, soft_wrap=True)
     for line in render(lines, plan, options, path):
         print(line)
 

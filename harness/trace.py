@@ -13,13 +13,13 @@ from typing import Any, Literal
 
 import msgspec
 
-from clusters.sim.cluster import SimCluster
 from clusters.sim.watch import Watch, Way
 from harness.run import Recorded, RunWatch, run
 from harness.trace_controllers import TOLD_ELSEWHERE
 from harness.trace_lines import CLIENTS, Firing, Glyph, Kind, Mark, TraceLine, TraceOptions
 from harness.trace_messages import Topics, name_of, of_message
 from harness.trace_words import of_change, of_event, of_row
+from harness.worlds import simulated
 from model.cluster import NodeId, TopicPartition
 from model.operation import Row
 from model.plan import Plan
@@ -46,7 +46,7 @@ _CAUSED_BY_HEALING = frozenset({Glyph.STARTS, Glyph.RUNS, Glyph.RECOVERS})
 def trace(plan: Plan, schedule: Schedule, options: TraceOptions | None = None) -> tuple[Recorded, list[TraceLine]]:
     """Execute a plan in the simulator and watch. Of the options only `messages` counts: what nobody asked for is not kept."""
     watch = Trace(plan, options or TraceOptions())
-    recorded = run(plan, schedule, SimCluster(plan, watch=watch), watch)
+    recorded = run(plan, schedule, simulated(plan, watch), watch)
     return recorded, watch.lines
 
 

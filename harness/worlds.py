@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from clusters.sim.cluster import CAN, SimCluster
+from clusters.sim.watch import Watch
 from model.cluster import Ability, Cluster
 from model.plan import Plan
 from model.refusal import Refusal
@@ -25,9 +26,9 @@ class World(msgspec.Struct, frozen=True):
     make: Callable[[Plan], Cluster]
 
 
-def simulated(plan: Plan) -> SimCluster:
+def simulated(plan: Plan, watch: Watch | None = None) -> SimCluster:
     """With somebody who looks into the nodes after every event."""
-    cluster = SimCluster(plan)
+    cluster = SimCluster(plan, watch=watch)
     cluster.assert_invariants(plan.judge.on_violation)
     return cluster
 

@@ -97,6 +97,11 @@ class Broker:
     def partitions(self) -> dict[Key, Partition]:
         return self.state.partitions
 
+    @property
+    def opened(self) -> bool:
+        """Whether its logs are open, and no longer what the stop before has left."""
+        return self._open
+
     # -- life -----------------------------------------------------------------------------------------------------------
 
     def start(self, then: Callable[[int], None]) -> None:
@@ -241,6 +246,7 @@ class Broker:
         return state is not None and self.state.node_id in state.replicas
 
     def _apply(self, topic: TopicImage, index: int, state: PartitionState) -> None:
+        """4.12 Also a broker on its way out obeys."""
         key = topic.topic_id, index
         partition = self.partitions.get(key)
         if partition is None:

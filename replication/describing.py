@@ -54,6 +54,7 @@ class Describing:
         self.broker.env.reply(request, DescribeClusterResponse(image.cluster_id, self._any_alive(image), self._brokers(image)))
 
     def on_describe_topic_partitions(self, request: Request) -> None:
+        """7.12 Leader, epoch, replicas, ISR and ELR; offsets of replicas are no metadata."""
         message: DescribeTopicPartitionsRequest = request.message
         topics = tuple(self._topic(self.broker.image, name) for name in message.topics)
         self.broker.env.reply(request, DescribeTopicPartitionsResponse(topics))

@@ -28,6 +28,7 @@ PartitionOffsets = dict[tuple[str, int], int]
 
 
 def partition_directory(topic: str, partition: int) -> str:
+    """5.51"""
     return f"{topic}-{partition}"
 
 

@@ -40,7 +40,7 @@ class CannotFold(Exception):
 
 
 def fold(image: MetadataImage, decision: Decision) -> MetadataImage:
-    """2.35 The image after one decision, which must be the next one: offsets have no gaps."""
+    """3.1 2.35 The image after one decision, which must be the next one: offsets have no gaps."""
     if decision.base_offset != image.offset + 1:
         raise CannotFold(f"offset {decision.base_offset} comes after {image.offset}")
     if not decision.by_quorum:

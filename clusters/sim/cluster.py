@@ -45,6 +45,7 @@ from replication.rules import Rules
 ADMIN = -1_000  # dials nodes through links that no fault touches
 STEPS_AT_START, STEPS_A_SECOND = 5_000_000, 50_000  # a hundred times what a run needs
 BEYOND_REPAIR = ("C1", "Q1")
+REST_NS = NANOSECONDS * 1_000  # so that followers have fetched what was appended last
 START_LIMIT_NS = 60_000 * NANOSECONDS
 CAN: frozenset[Ability] = frozenset(Ability)
 
@@ -177,6 +178,7 @@ class SimCluster:
 
     def told(self, *, settled: bool = False) -> Told:
         if settled and self.invariants is not None and not self.kernel.stopped:
+            self.time.run_until(lambda: False, REST_NS)
             self.invariants.at_the_end()
         return Told(
             changes=tuple(self.tail.changes),

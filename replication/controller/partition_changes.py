@@ -53,7 +53,10 @@ class PartitionChanges:
         self.rules, self.settings = rules, settings
 
     def write(self, draft: Draft, place: Place, intent: Intent, seen: MetadataImage | None = None) -> bool:
-        """Add the record that the intent comes to, if it changes anything. `seen`: an image other than the draft's newest."""
+        """8.1, 8.13 Add the record that the intent comes to, if it changes anything. `seen`: not the draft's newest image.
+
+        Whatever sets off an election comes through here, and nothing but an accepted proposal or an election makes an ISR grow.
+        """
         image = draft.image if seen is None else seen
         planned, election = self._plan(image, place, intent)
         change = self._difference(place, planned)

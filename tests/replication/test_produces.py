@@ -218,7 +218,7 @@ def fetch_all(story: Story, replica: int, offset: int, partitions: range) -> Non
 
 
 def test_a_timeout_leaves_what_is_decided() -> None:
-    """6.13: only the undecided are timed out."""
+    """6.5, 6.13: only the undecided are timed out; what was appended may still commit."""
     story = led(1, 2, partitions=3)
     story.controller.change(index=1, isr=(1,))
     story.controller.publish()

@@ -41,7 +41,7 @@ def test_a_broker_asks_to_be_let_serve_once_it_has_applied_such_metadata() -> No
     ],
 )
 def test_nobody_is_served_before_the_controllers_say_so(life: BrokerLife, serves: bool) -> None:
-    """4.10, 4.14: once let serve it goes on, also while it asks to be let go."""
+    """4.1, 4.10, 4.14: once let serve it goes on, also while it asks to be let go."""
     assert RULES.may_serve(life) is serves
 
 

@@ -15,8 +15,10 @@ import msgspec
 
 from clusters.sim.watch import Watch, Way
 from model.cluster import NodeId
+from replication.events import MetadataApplied, MetadataLoaded, QuorumHighWatermark
 
 REMEMBERED = 500
+OF_THE_METADATA_LOG = (MetadataApplied, MetadataLoaded, QuorumHighWatermark)
 TOLD_AT_MOST = 30
 
 
@@ -68,6 +70,8 @@ class Listener:
 
 
 def _concerns(what: Any, topic: str | None, partition: int | None) -> bool:
+    if type(what) in OF_THE_METADATA_LOG:
+        return topic is None  # what it meant for a partition is told by the commit
     if isinstance(what, Mapping):
         where = what.get("topic"), what.get("partition")
     elif hasattr(what, "topic"):
@@ -83,5 +87,8 @@ def _said(what: Any) -> str:
     if isinstance(what, Mapping):
         shown = {key: value for key, value in what.items() if key not in ("at_ns", "topic", "partition") and value is not None}
         return "committed " + ", ".join(f"{key} {value}" for key, value in shown.items())
+    if isinstance(what, MetadataApplied):
+        kinds = dict.fromkeys(type(record).__name__ for decision in what.decisions for record in decision.records)
+        return f"applies metadata up to {what.offset}: {', '.join(kinds)}"
     fields = {key: value for key, value in msgspec.structs.asdict(what).items() if key not in ("topic", "partition")}
     return f"{type(what).__name__} " + ", ".join(f"{key} {value}" for key, value in fields.items())

@@ -89,8 +89,9 @@ class Invariants(Listener):
         self.world.quorum.members.pop(node, None)
 
     def on_ended(self, node: int) -> None:
+        """A process that never came to open its logs leaves them, and the mark of the stop before, as they were."""
         life = self.world.lives.get(node)
-        if life is not None and not life.closed:
+        if life is not None and not life.closed and life.broker is not None and life.broker.opened:
             self.world.unclean[node] = None
 
     def on_told(self, node: int, event: Any) -> None:

@@ -113,7 +113,7 @@ def test_a_clean_stop_leaves_a_mark_and_a_kill_does_not(end: str, clean: bool) -
 
 
 def test_a_leader_that_stops_hands_over_before_it_ends() -> None:
-    """4.11, 4.19: there is a leader at every moment of it, and it is fenced only when it leads nothing any more."""
+    """4.11, 4.12, 4.19: there is a leader at every moment of it, and it is fenced only when it leads nothing any more."""
     world = World()
     world.cluster.processes.stop(1)
     stages = []

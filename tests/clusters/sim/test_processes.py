@@ -209,7 +209,7 @@ def test_a_node_that_halts_was_allowed_to() -> None:
 
 
 def test_every_life_draws_from_a_stream_of_its_own() -> None:
-    """A restart of one node moves no draw of another, and no two lives are alike."""
+    """1.13: a restart of one node moves no draw of another, and no two lives are alike."""
 
     def draws(*, restarted: bool) -> tuple[int, int]:
         world = World()

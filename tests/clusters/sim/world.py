@@ -94,12 +94,15 @@ class World:
         nodes = Nodes(brokers=brokers)
         self.plan = Plan(tidemark=1, seed=seed, schedule="none", topics=topics, config=settings, nodes=nodes)
         self.seen = Seen()
-        self.cluster = SimCluster(self.plan, watch=self.seen)
+        self.cluster = self._make(self.plan)
         self.cluster.start()
         answers: list[str | None] = []
         self.cluster.admin.create_topic("t", topics["t"], answers.append)
         self.until(lambda: answers == [None])
         self.until_healthy()
+
+    def _make(self, plan: Plan) -> SimCluster:
+        return SimCluster(plan, watch=self.seen)
 
     # -- time -----------------------------------------------------------------------------------------------------------
 

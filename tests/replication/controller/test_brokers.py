@@ -197,7 +197,7 @@ def test_serving_breaks_with_a_controller_that_does_not_ask() -> None:
 
 
 def test_unfencing_elects_and_adds_nobody_to_an_isr() -> None:
-    """3.6, 4.9, 8.13: the broker first, then what has no leader; where there is a leader nothing changes."""
+    """3.6, 4.9, 8.1, 8.13: the broker first, then what has no leader; where there is a leader nothing changes."""
     stage = staged()
     stage.create((2, 3), name="u")
     for broker_id in (1, 2, 3):

@@ -30,7 +30,7 @@ def run(seeds: range) -> list[Storm]:
 
 
 def test_three_hundred_storms_break_no_promise() -> None:
-    """2.2 to 2.43 One leader an epoch, one vote a voter, one history for all; and there was something to break."""
+    """1.3, 2.2 to 2.43 One leader an epoch, one vote a voter, one history for all; and there was something to break."""
     storms = run(range(300))
     assert sum(len(storm.world.judge.history) for storm in storms) > 3_000
     for kind in (SnapshotTaken, SnapshotLoaded, QuorumLogTruncated):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -10,10 +9,9 @@ import pytest
 
 from clusters.sim.latency import MS
 from replication.env import NANOSECONDS
-from replication.image import TopicImage
 from replication.messages import AlterPartitionItem
 from replication.rules import Rules
-from tests.clusters.sim.invariants.watched import TOPIC, Watched, answer_by_hand, with_records
+from tests.clusters.sim.invariants.watched import Watched, answer_by_hand, with_records
 
 # -- 5, 6, 12: clients --------------------------------------------------------------------------------------------------
 
@@ -161,40 +159,41 @@ def test_lists_that_do_not_fit_are_found(changes: dict[str, Any], said: str) -> 
     assert said in world.said(7)
 
 
-def fence_only(world: Watched, broker: int, **how: Any) -> Callable[[], None]:
-    return lambda: world.metadata.change_broker(broker, **how)
-
-
 def test_a_fenced_leader_and_a_fenced_member_are_found() -> None:
     """7, B20, B24: fencing one takes it out of every ISR."""
     world = with_records(1)
-    world.within(4, fence_only(world, 2, fenced=True))
+    world.commit_standing(2, fenced=True)
     assert world.said(7) == "t/0: n2 in ISR (1, 2, 3) is fenced"
     other = with_records(1)
-    other.within(4, fence_only(other, 1, fenced=True))
+    other.commit_standing(1, fenced=True)
     assert other.said(7) == "t/0: leader n1 is fenced"
+
+
+def without_n3() -> Watched:
+    """It is out of the ISR, and cannot come back by itself."""
+    world = with_records(1)
+    world.fire("cut", ("n3", ("n1", "n2")))
+    world.commit(isr=(1, 2))
+    return world
 
 
 def test_a_broker_that_shuts_down_and_comes_into_the_isr_is_found() -> None:
     """7, B20: being in it already is no wrong yet."""
-    world = with_records(1)
-    world.commit(isr=(1, 2))
-    world.within(4, fence_only(world, 2, in_controlled_shutdown=True))
+    world = without_n3()
+    world.commit_standing(2, in_controlled_shutdown=True)
     assert world.found == []
-    world.within(4, fence_only(world, 3, in_controlled_shutdown=True))
+    world.commit_standing(3, in_controlled_shutdown=True)
     world.commit(isr=(1, 2, 3))
     assert "n3 is shutting down, and came into office or into the ISR (1, 2, 3) nevertheless" in world.said(7)
 
 
 def test_an_unclean_election_that_nobody_allowed_is_found() -> None:
     """7, B36: and one that somebody asked for is not."""
-    world = with_records(1)
-    world.commit(isr=(1, 2))
+    world = without_n3()
     world.commit(leader=3, isr=(3,))
     assert "n3 was elected in leader epoch 1; it was not among ISR (1, 2) and ELR ()" in world.said(7)
-    other = with_records(1)
+    other = without_n3()
     other.invariants.world.asked_for_unclean = lambda topic, partition: True
-    other.commit(isr=(1, 2))
     other.commit(leader=3, isr=(3,))
     assert other.found == []
 
@@ -202,15 +201,10 @@ def test_an_unclean_election_that_nobody_allowed_is_found() -> None:
 def test_metadata_that_was_never_committed_is_found() -> None:
     """9, B47"""
     world = with_records(1)
-    image = world.metadata.image
-    state = msgspec.structs.replace(image.topics[TOPIC].partitions[0], isr=(1, 2), partition_epoch=1)
-    topics = {TOPIC: TopicImage("t", TOPIC, {0: state})}
-    program: Any = world.cluster.processes.nodes[2].program
-    world.within(
-        2, lambda: program.broker.broker.on_image(msgspec.structs.replace(image, topics=topics, offset=image.offset + 5))
-    )
+    offset = world.image.offset
+    world.show(2, msgspec.structs.replace(world.state, isr=(1, 2), partition_epoch=1), offset=offset + 5)
     assert 9 in world.found
-    assert f"n2 acts on metadata up to offset {image.offset + 5}, but only {image.offset} is committed" in world.said(9)
+    assert f"n2 acts on metadata up to offset {offset + 5}, but only {offset} is committed" in world.said(9)
     assert "which was never committed: nothing of that partition epoch" in world.said(9)
 
 
@@ -233,8 +227,8 @@ def test_epochs_that_go_back_or_stand_still_are_found(changes: dict[str, Any], s
 def test_a_broker_epoch_that_goes_back_is_found() -> None:
     """10"""
     world = with_records(1)
-    known = world.metadata.image.brokers[2].broker_epoch
-    world.within(4, fence_only(world, 2, broker_epoch=known - 1))
+    known = world.registration(2).broker_epoch
+    world.commit_registration(2, known - 1)
     assert world.said(10) == f"n2 was registered with broker epoch {known}, and now with {known - 1}"
 
 
@@ -250,11 +244,7 @@ def test_a_replica_that_goes_back_to_an_older_epoch_is_found() -> None:
 def test_two_writers_in_one_leader_epoch_are_found() -> None:
     """10, B39: offset and epoch must name one record."""
     world = with_records(1)
-    image = world.metadata.image
-    state = msgspec.structs.replace(image.topics[TOPIC].partitions[0], leader=2, partition_epoch=7)
-    program: Any = world.cluster.processes.nodes[2].program
-    topics = {TOPIC: TopicImage("t", TOPIC, {0: state})}
-    world.within(2, lambda: program.broker.broker.on_image(msgspec.structs.replace(image, topics=topics)))
+    world.show(2, msgspec.structs.replace(world.state, leader=2, partition_epoch=7))
     world.within(2, lambda: world.write_by_hand(2, "mine"))
     assert "n2 (start 1) appends in leader epoch 0, in which n1 (start 1) has appended before" in world.said(10)
 
@@ -262,10 +252,10 @@ def test_two_writers_in_one_leader_epoch_are_found() -> None:
 def test_an_isr_change_of_a_state_that_is_gone_is_found() -> None:
     """10, B15: accepted although its partition epoch was old."""
     world = with_records(1)
-    answer_by_hand(world, AlterPartitionItem(TOPIC, 0, 0, 4, ()), 7)
+    answer_by_hand(world, AlterPartitionItem(world.topic_id, 0, 0, 4, ()), 7)
     assert "n1 changed the ISR of partition epoch 4 and was accepted; the change made partition epoch 7" in world.said(10)
     other = with_records(1)
-    answer_by_hand(other, AlterPartitionItem(TOPIC, 0, 0, 6, ()), 7)
+    answer_by_hand(other, AlterPartitionItem(other.topic_id, 0, 0, 6, ()), 7)
     assert other.found == []
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from clusters.sim.invariants.replica import AT_ONCE
 from clusters.sim.latency import MS
-from replication.image import ELR_FEATURE
 from replication.messages import AlterPartitionItem, IsrMember
 from replication.rules import Rules
 from replication.state import PendingChange
-from tests.clusters.sim.invariants.watched import TOPIC, answer_by_hand, with_records
+from tests.clusters.sim.invariants.watched import Watched, answer_by_hand, with_records
 from tests.clusters.sim.world import S
 
 
@@ -22,7 +21,7 @@ def test_a_healthy_cluster_violates_nothing() -> None:
     world.run(5 * S)
     world.invariants.at_the_end()
     assert world.invariants.violations == []
-    truth = world.invariants.world.partitions[TOPIC, 0]
+    truth = world.invariants.world.partitions[world.topic_id, 0]
     assert (truth.true_hw, truth.acked_end, len(truth.agreed)) == (20, 20, 20)
 
 
@@ -70,27 +69,50 @@ def test_a_new_leader_with_another_record_at_a_committed_offset_is_found() -> No
     assert "n2 was elected and holds a batch of leader epoch 0 at offset 2, where n1 had committed one" in world.said(1)
 
 
+class UncleanRestartsStay(Rules):
+    """B21"""
+
+    def distrusted(self, uncleanly_restarted: Any) -> Any:
+        return ()
+
+
+def with_n3_in_the_elr(rules: Rules, end: Literal["kill", "stop"]) -> Watched:
+    """n2 is down, and n3 has come to that end after it."""
+    world = with_records(3, rules=rules, elr=True)
+    world.cluster.processes.kill(2)
+    world.until(lambda: world.isr == (1, 3))
+    getattr(world.cluster.processes, end)(3)
+    world.until(lambda: not world.runs(3) and world.isr == (1,))
+    assert (world.state.elr, world.found) == ((3,), [])
+    return world
+
+
+def start_n3(world: Watched) -> None:
+    before = world.registration(3).broker_epoch
+    world.cluster.processes.start(3)
+    world.until(lambda: world.registration(3).broker_epoch > before)
+
+
 def test_a_broker_that_comes_back_from_an_unclean_end_and_keeps_its_place_is_found() -> None:
     """2 (UncleanExclusion), B19, B21: with ELR on."""
-    world = with_records(3)
-    world.within(4, lambda: world.metadata._set(features={ELR_FEATURE: 1}))
-    world.metadata.withdraw = lambda broker_id: None
-    world.cluster.processes.kill(3)
-    world.cluster.processes.start(3)
-    world.run(3 * S)
-    assert "n3 registered again after an unclean end and is still in the ISR" in world.said(2)
+    world = with_n3_in_the_elr(UncleanRestartsStay(), "kill")
+    start_n3(world)
+    assert world.state.elr == (3,)
+    assert world.said(2) == "t/0: n3 registered again after an unclean end and is still in the ELR"
+    other = with_records(3, elr=True)
+    other.cluster.processes.kill(3)
+    other.commit_registration(3, other.image.offset + 1)
+    assert other.said(2) == "t/0: n3 registered again after an unclean end and is still in the ISR"
 
 
-def test_a_clean_stop_excludes_nobody() -> None:
-    """2: the near miss, with the same broken controllers."""
-    world = with_records(3)
-    world.within(4, lambda: world.metadata._set(features={ELR_FEATURE: 1}))
-    world.cluster.processes.stop(3)
+@pytest.mark.parametrize(("rules", "end", "elr"), [(UncleanRestartsStay(), "stop", (3,)), (Rules(), "kill", ())])
+def test_a_clean_stop_excludes_nobody(rules: Rules, end: Literal["kill", "stop"], elr: tuple[int, ...]) -> None:
+    """2: the near misses: the same broken controllers after a clean stop, and the right ones after an unclean end."""
+    world = with_n3_in_the_elr(rules, end)
+    start_n3(world)
+    assert world.state.elr == elr
     world.run(3 * S)
-    world.metadata.withdraw = lambda broker_id: None
-    world.cluster.processes.start(3)
-    world.run(3 * S)
-    assert "unclean" not in world.said(2)
+    assert world.found == []
 
 
 # -- 3, 13, 26: the ISR -------------------------------------------------------------------------------------------------
@@ -134,8 +156,9 @@ def test_a_maximal_isr_without_a_pending_change_is_the_isr() -> None:
 
 
 def test_a_joiner_that_lacks_what_was_promised_is_found() -> None:
-    """13, and 2 with it."""
+    """13, and 2 with it; n1 hears of neither change, and goes on waiting for all three."""
     world = with_records(3)
+    world.fire("cut", ("n1", "controllers"))
     world.commit(isr=(1, 2))
     world.fire("cut", ("n3", ("n1", "n2")))
     world.within(3, lambda: world.replica(3).log.truncate_to(1))
@@ -147,9 +170,9 @@ def test_a_joiner_that_lacks_what_was_promised_is_found() -> None:
 def test_a_joiner_that_is_not_the_process_that_fetched_is_found() -> None:
     """13, B18: the request speaks of a broker epoch that is gone."""
     world = with_records(3)
-    item = AlterPartitionItem(TOPIC, 0, 0, 0, (IsrMember(3, 1),))
+    item = AlterPartitionItem(world.topic_id, 0, 0, 0, (IsrMember(3, 1),))
     answer_by_hand(world, item, 1)
-    registered = world.metadata.image.brokers[3].broker_epoch
+    registered = world.registration(3).broker_epoch
     assert world.said(13) == f"t/0: n3 joined the ISR as the process with broker epoch 1, but {registered} is registered"
 
 
@@ -244,8 +267,7 @@ def test_a_high_watermark_beyond_the_log_is_found() -> None:
 def test_a_follower_that_fetches_from_nobody_is_found() -> None:
     """16: after it was told of another leader."""
     world = with_records(1)
-    program: Any = world.cluster.processes.nodes[3].program
-    fetchers = program.broker.broker.fetchers
+    fetchers: Any = world.broker(3).fetchers
     fetchers.place = lambda partition: fetchers.remove(partition.key)
     world.commit(leader=2)
     world.run(500 * MS)

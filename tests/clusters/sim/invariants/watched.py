@@ -1,8 +1,10 @@
 """tests/clusters/sim/invariants/watched.py: a small simulated cluster that is looked into, and ways to break it by hand.
 
-In     a topic with one partition on n1, n2, n3 (n1 leads), controllers n4, n5, n6; rules, if they are not the right ones
+In     a topic with one partition on n1, n2, n3 (n1 leads), controllers n4, n5, n6 (n4 is active); rules, if they are not the
+       right ones
 Out    which invariants were violated, and what was said
-Keeps  a hand reaches into a node as an event of that node, so that it is looked at afterwards as after any other
+Keeps  a hand reaches into a node as an event of that node, so that it is looked at afterwards as after any other. What it commits
+       goes through the log of the quorum, past every rule of the controllers
 """
 
 from __future__ import annotations
@@ -10,37 +12,38 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import msgspec
+
 from clusters.sim.cluster import SimCluster
 from clusters.sim.invariants import Violation
 from clusters.sim.latency import MS
 from model.operation import Operation
-from model.plan import Plan, Topic
+from model.plan import Plan
 from replication.batch import Record, encode, header_at, stamped
+from replication.broker import Broker
+from replication.image import BrokerRegistration, MetadataImage, PartitionState, TopicImage
 from replication.leader import LeaderRole
 from replication.messages import AlteredPartition, AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
+from replication.node import Node
 from replication.partition import Partition
+from replication.records import BrokerRegistrationChange, MetadataRecord, PartitionRecord, RegisterBroker
 from replication.rules import Rules
-from tests.clusters.sim.world import IN_SYNC, Seen, World
-
-TOPIC = bytes([0x7F] * 15) + b"t"
+from tests.clusters.sim.world import IN_SYNC, S, World
 
 
 class Watched(World):
     """A cluster that is up, with its topic in sync and a few records in it."""
 
-    def __init__(self, rules: Rules | None = None, *, seed: int = 1, config: Mapping[str, object] = IN_SYNC) -> None:
-        topics = {"t": Topic(config=dict(config))}
-        self.plan = Plan(tidemark=1, seed=seed, schedule="none", topics=topics)
-        self.seen = Seen()
-        self.cluster = SimCluster(self.plan, rules, watch=self.seen)
-        self.invariants = self.cluster.assert_invariants("note")
-        self.cluster.start()
-        answers: list[str | None] = []
-        self.cluster.admin.create_topic("t", topics["t"], answers.append)
-        self.until(lambda: answers == [None])
-        self.until_healthy()
-        self._clients = {group: self.cluster.client(group) for group in (1, 2)}
-        self._values = 0
+    def __init__(
+        self, rules: Rules | None = None, *, seed: int = 1, config: Mapping[str, object] = IN_SYNC, elr: bool = False
+    ) -> None:
+        self._rules = rules
+        super().__init__(seed=seed, config=config, elr=elr)
+
+    def _make(self, plan: Plan) -> SimCluster:
+        cluster = SimCluster(plan, self._rules, watch=self.seen)
+        self.invariants = cluster.assert_invariants("note")
+        return cluster
 
     # -- what was found -------------------------------------------------------------------------------------------------
 
@@ -57,14 +60,18 @@ class Watched(World):
 
     # -- reaching in ----------------------------------------------------------------------------------------------------
 
-    @property
-    def metadata(self) -> Any:
-        return self.cluster.quorum.metadata
+    def node(self, node: int) -> Node:
+        program: Any = self.cluster.processes.nodes[node].program
+        assert isinstance(program, Node)
+        return program
+
+    def broker(self, node: int) -> Broker:
+        broker = self.node(node).broker
+        assert broker is not None
+        return broker
 
     def replica(self, node: int) -> Partition:
-        program: Any = self.cluster.processes.nodes[node].program
-        partition: Partition = program.broker.broker.partitions[TOPIC, 0]
-        return partition
+        return self.broker(node).partitions[self.topic_id, 0]
 
     def leader_role(self, node: int = 1) -> LeaderRole:
         role = self.replica(node).leader
@@ -77,10 +84,6 @@ class Watched(World):
         self.cluster.kernel.at(self.now, lambda _: env.enter(lambda _: _done(call()), None), None)
         self.run(0)
 
-    def commit(self, **changes: Any) -> None:
-        """Let the controllers commit a change of the partition, whatever it is."""
-        self.within(4, lambda: self.metadata._change("t", 0, **changes))
-
     def write_by_hand(self, node: int, value: str, epoch: int | None = None) -> None:
         """Append a batch to one log, past every rule."""
         partition = self.replica(node)
@@ -90,6 +93,56 @@ class Watched(World):
         header = header_at(data)
         assert header is not None
         partition.log.append(data, header, header.base_offset, header.partition_leader_epoch)
+
+    # -- what the controllers committed, and what a hand commits in their name --------------------------------------------
+
+    @property
+    def image(self) -> MetadataImage:
+        return self.cluster.tail.image
+
+    @property
+    def topic_id(self) -> bytes:
+        return self.image.ids["t"]
+
+    @property
+    def state(self) -> PartitionState:
+        return self.image.topics[self.topic_id].partitions[0]
+
+    def registration(self, broker: int) -> BrokerRegistration:
+        return self.image.brokers[broker]
+
+    def commit(self, **changes: Any) -> None:
+        """Let the controllers commit a change of the partition, whatever it is: epochs step as they should (3.3) or are given."""
+        old = self.state
+        epochs = {"partition_epoch": old.partition_epoch + 1, "leader_epoch": old.leader_epoch + ("leader" in changes)}
+        new = {**msgspec.structs.asdict(old), **epochs, **changes}
+        self.commit_records(PartitionRecord(self.topic_id, 0, **new))
+
+    def commit_standing(self, broker: int, **changes: Any) -> None:
+        """Let them commit that a broker is fenced, or on its way out, and that nothing else follows from it."""
+        self.commit_records(BrokerRegistrationChange(broker, self.registration(broker).broker_epoch, **changes))
+
+    def commit_registration(self, broker: int, broker_epoch: int) -> None:
+        """Let them register a process of a broker, and take nothing from the one before."""
+        known = msgspec.structs.asdict(self.registration(broker))
+        self.commit_records(RegisterBroker(**{**known, "broker_epoch": broker_epoch}))
+
+    def commit_records(self, *records: MetadataRecord) -> None:
+        """Until it is committed, and no longer: whoever does not commit it has not heard of it yet."""
+        active = self.cluster.observe().active_controller
+        assert active is not None
+        quorum = self.node(active).quorum
+        ends: list[int | None] = []
+        self.within(active, lambda: ends.append(quorum.append(quorum.epoch, records)))
+        end = ends[0]
+        assert end is not None
+        self.until(lambda: self.image.offset >= end, 1 * S)
+
+    def show(self, node: int, state: PartitionState, **changes: Any) -> None:
+        """Let a broker act on an image that nobody committed."""
+        topics = {self.topic_id: TopicImage("t", self.topic_id, {0: state})}
+        image = msgspec.structs.replace(self.image, topics=topics, **changes)
+        self.within(node, lambda: self.broker(node).on_image(image))
 
     # -- reading --------------------------------------------------------------------------------------------------------
 
@@ -114,8 +167,9 @@ def with_records(count: int = 3, **given: Any) -> Watched:
 
 
 def answer_by_hand(world: Watched, item: AlterPartitionItem, partition_epoch: int) -> None:
+    """Let n4 answer that it was accepted, and made that partition epoch."""
     asked = AlterPartitionRequest(1, 0, (item,))
-    altered = AlteredPartition(TOPIC, 0, partition_epoch=partition_epoch, isr=(1, 2, 3))
+    altered = AlteredPartition(item.topic_id, 0, partition_epoch=partition_epoch, isr=(1, 2, 3))
     life = world.invariants.world.lives[4]
     world.within(
         4,
