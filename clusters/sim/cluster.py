@@ -129,7 +129,7 @@ class SimCluster:
         program: Any = self.processes.nodes[node].program
         if program is None:
             return None
-        return Parts(program.broker, program.quorum)
+        return Parts(program.broker, program.quorum, b"" if program.lifecycle is None else program.lifecycle.incarnation_id)
 
     # -- life -----------------------------------------------------------------------------------------------------------
 
@@ -177,18 +177,20 @@ class SimCluster:
         return observe(self.kernel.now, self.tail.image, self.processes)
 
     def told(self, *, settled: bool = False) -> Told:
-        if settled and self.invariants is not None and not self.kernel.stopped:
-            self.time.run_until(lambda: False, REST_NS)
-            self.invariants.at_the_end()
-        return Told(
+        told = Told(
             changes=tuple(self.tail.changes),
             registrations=tuple(self.tail.registrations),
             exits=tuple(map(self._exit, self.processes.exits)),
             complete=True,
             digest=self.kernel.digest.hex(),
-            violations=tuple(map(_told, self.invariants.violations)) if self.invariants is not None else (),
             excuse=self._excuse(),
         )
+        if self.invariants is None:
+            return told
+        if settled and not self.kernel.stopped:
+            self.time.run_until(lambda: False, REST_NS)  # no part of the run: without invariants it is the same one
+            self.invariants.at_the_end()
+        return msgspec.structs.replace(told, violations=tuple(map(_told, self.invariants.violations)))
 
     def _exit(self, end: Exit) -> Exit:
         """A node whose metadata contradicts what it has seen gives up (2.16, 2.29): right, once voters' disks have lied."""
@@ -209,9 +211,11 @@ class SimCluster:
             self.ledger.on_told(event)
         self._watch.told(self.kernel.now, node, event)
 
-    def _was_clean(self, node: NodeId) -> bool | None:
+    def _was_clean(self, node: NodeId, incarnation_id: bytes) -> bool | None:
+        """None where the process that registered is gone: its word was lost with it."""
         program: Any = self.processes.nodes[node].program
-        return None if program is None or program.lifecycle is None else program.lifecycle.clean
+        mine = None if program is None or program.lifecycle is None else program.lifecycle
+        return None if mine is None or mine.incarnation_id != incarnation_id else mine.clean
 
 
 class _NobodyListens:

@@ -27,7 +27,9 @@ OnRows = Callable[[Sequence[Row], Sequence[Row]], None]
 class MetadataTail:
     """Grows by a row for every change."""
 
-    def __init__(self, now_ns: Callable[[], int], was_clean: Callable[[NodeId], bool | None], cluster_id: str = "") -> None:
+    def __init__(
+        self, now_ns: Callable[[], int], was_clean: Callable[[NodeId, bytes], bool | None], cluster_id: str = ""
+    ) -> None:
         self.image = MetadataImage(cluster_id=cluster_id)
         self.watch = Watch()
         self.on_commit: list[OnCommit] = []
@@ -75,7 +77,7 @@ class MetadataTail:
             if old is known:
                 continue
             if old is None or old.broker_epoch != known.broker_epoch:
-                clean = self._was_clean(node)
+                clean = self._was_clean(node, known.incarnation_id)
                 if clean is not None:
                     self._rows.on_registered_as(node, known.broker_epoch, clean=clean)
                 self.watch.registered(now, node, "registered")

@@ -27,7 +27,7 @@ class QuorumRules:
         return True
 
     def vote_after(self, state: ElectionState, epoch: int) -> VoterKey | None:
-        """1.3, 2.3 Whatever a member becomes in an epoch, it has voted as it has; only a new epoch gives a new vote (B41)."""
+        """2.3, 1.3 Whatever a member becomes in an epoch, it has voted as it has; only a new epoch gives a new vote (B41)."""
         return state.voted if state.epoch == epoch else None
 
     def state_at_start(self, found: ElectionState, log_epoch: int) -> ElectionState:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from clusters.sim.cluster import SimCluster
 from harness.run import run
 from harness.trace import Trace, trace
 from harness.trace_lines import Glyph, TraceLine, TraceOptions
+from harness.worlds import simulated
 from model.plan import Plan
 from model.schedule import Event, Schedule
 from replication import messages as m
@@ -81,7 +81,7 @@ def test_messages_that_nobody_asked_for_are_not_kept() -> None:
 
 def test_a_traced_run_is_the_same_run() -> None:
     """Whoever looks on changes nothing: the digest of everything that happened is the same."""
-    alone = run(PLAN, LOSSY_RESTART, SimCluster(PLAN))
+    alone = run(PLAN, LOSSY_RESTART, simulated(PLAN))
     watched, lines = trace(PLAN, LOSSY_RESTART, TraceOptions(messages="all"))
     assert alone.digest is not None
     assert watched.digest == alone.digest

@@ -51,8 +51,10 @@ class Commits:
         changed = [node for node, known in after.brokers.items() if before.brokers.get(node) is not known]
         for node in changed:
             known = before.brokers.get(node)
-            is_new = known is None or known.broker_epoch != after.brokers[node].broker_epoch
-            if is_new and node in world.unclean:
+            registered = after.brokers[node]
+            if known is not None and known.broker_epoch == registered.broker_epoch:
+                continue
+            if world.unclean.get(node, registered.incarnation_id) != registered.incarnation_id:
                 del world.unclean[node]
                 world.returned[node] = None
         self._brokers_changed = True

@@ -87,8 +87,8 @@ def clean_election(world: World, at: PartitionTruth) -> Iterator[str]:
 
 
 def _nobody_left(world: World, state: PartitionState) -> bool:
-    """Not counting those whom this very operation takes out, because they have come back from an unclean end."""
-    return all(node in world.returned for node in (*state.isr, *state.elr))
+    """Not counting those whom this very operation takes out because their process is another one."""
+    return all(world.is_another_process(node) for node in (*state.isr, *state.elr))
 
 
 def _completes_reassignment(state: PartitionState, before: PartitionState) -> bool:

@@ -92,7 +92,7 @@ class Invariants(Listener):
         """A process that never came to open its logs leaves them, and the mark of the stop before, as they were."""
         life = self.world.lives.get(node)
         if life is not None and not life.closed and life.broker is not None and life.broker.opened:
-            self.world.unclean[node] = None
+            self.world.unclean[node] = life.incarnation_id
 
     def on_told(self, node: int, event: Any) -> None:
         kind, life = type(event), self.world.lives.get(node)
@@ -140,7 +140,7 @@ class Invariants(Listener):
         parts = self._parts(life.node)
         if parts is None:
             return False
-        life.broker, life.quorum, life.built = parts.broker, parts.quorum, True
+        life.broker, life.quorum, life.incarnation_id, life.built = parts.broker, parts.quorum, parts.incarnation_id, True
         return True
 
     def _look_at_image(self, life: Life, state: BrokerState) -> None:

@@ -50,10 +50,10 @@ def still_promised() -> bool:
 
 
 class Parts:
-    """What runs in a node process: either may be missing."""
+    """What runs in a node process: any may be missing."""
 
-    def __init__(self, broker: Broker | None, quorum: Quorum | None = None) -> None:
-        self.broker, self.quorum = broker, quorum
+    def __init__(self, broker: Broker | None, quorum: Quorum | None = None, incarnation_id: bytes = b"") -> None:
+        self.broker, self.quorum, self.incarnation_id = broker, quorum, incarnation_id
 
 
 class Life:
@@ -63,6 +63,7 @@ class Life:
         self.node, self.start, self.env = node, start, env
         self.broker: Broker | None = None
         self.quorum: Quorum | None = None
+        self.incarnation_id = b""
         self.replicas: dict[Key, Replica] = {}
         self.image: MetadataImage | None = None
         self.member: Member | None = None
@@ -106,8 +107,9 @@ class World:
         self.partitions: dict[Key, PartitionTruth] = {}
         self.returned: dict[int, None] = {}
         """Brokers that registered again, in the operation that is being looked at, after an unclean end."""
-        self.unclean: dict[int, None] = {}
-        """Brokers that have had an unclean end since they last registered."""
+        self.unclean: dict[int, bytes] = {}
+        """Brokers that have had an unclean end since they last registered, and the incarnation that ended: a registration that
+        it had sent before may still be committed, and brings nobody back."""
         self._min_isr: dict[Key, tuple[object, int]] = {}
 
     # -- brokers --------------------------------------------------------------------------------------------------------
@@ -116,6 +118,11 @@ class World:
         """The broker epoch by which the controllers know a node now."""
         known = self.committed.brokers.get(node)
         return NO_BROKER if known is None else known.broker_epoch
+
+    def is_another_process(self, node: int) -> bool:
+        """Whether the operation that is being looked at has registered it anew."""
+        before = self.before.brokers.get(node)
+        return before is None or before.broker_epoch != self.registered(node)
 
     def runs(self, life: Life) -> bool:
         """Alive, and the very process that is registered: one that has just restarted does not count until it is."""

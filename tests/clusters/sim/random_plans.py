@@ -2,7 +2,7 @@
 
 In     a seed
 Out    a plan: dedicated or combined nodes, 3 to 5 brokers, 1 to 5 voters, RF 3, min ISR 1 or 2, ELR on or off, acks 1 or all,
-       any fault of the swarm
+       few or many snapshots of the metadata, any fault of the swarm
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ def random_plan(seed: int, seconds: int = SECONDS) -> Plan:
         for_ns=seconds * 10**9,
         nodes=Nodes(brokers=brokers, controllers=voters, combined=combined),
         topics={"t": topic},
-        config={"profile": "brisk", "eligible.leader.replicas.version": elr},
+        config={
+            "profile": "brisk",
+            "eligible.leader.replicas.version": elr,
+            "metadata.log.max.record.bytes.between.snapshots": pick(chance, (1_000, 4_000, 20_971_520)),
+        },
         workload=Workload(acks=pick(chance, (-1, -1, 1))),
     )

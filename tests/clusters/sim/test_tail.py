@@ -23,7 +23,7 @@ class Told:
 
     def __init__(self) -> None:
         self.now, self.next = 0, 0
-        self.tail = MetadataTail(lambda: self.now, lambda node: node == 2)
+        self.tail = MetadataTail(lambda: self.now, lambda node, incarnation_id: node == 2)
         self.seen: list[tuple[MetadataImage, MetadataImage]] = []
         self.tail.on_commit.append(lambda before, after: self.seen.append((before, after)))
         for broker in (1, 2, 3):

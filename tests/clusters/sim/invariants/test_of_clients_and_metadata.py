@@ -12,6 +12,8 @@ from replication.env import NANOSECONDS
 from replication.messages import AlterPartitionItem
 from replication.rules import Rules
 from tests.clusters.sim.invariants.watched import Watched, answer_by_hand, with_records
+from tests.clusters.sim.world import S
+from tests.replication.controller.wrong import AllAtOnce, AnybodyUncleanly, ElrOnlyGrows
 
 # -- 5, 6, 12: clients --------------------------------------------------------------------------------------------------
 
@@ -67,7 +69,7 @@ def test_a_copy_on_the_disk_of_a_broker_that_is_down_is_a_copy() -> None:
     world.cluster.processes.kill(3)
     for node in (1, 2):
         world.within(node, lambda node=node: world.replica(node).log.truncate_to(0))  # type: ignore[misc]
-    assert 6 not in world.found
+    assert world.found == [1, 2, 11, 14]
 
 
 def test_an_acknowledgement_that_waits_for_nobody_is_found() -> None:
@@ -196,6 +198,37 @@ def test_an_unclean_election_that_nobody_allowed_is_found() -> None:
     other.invariants.world.asked_for_unclean = lambda topic, partition: True
     other.commit(leader=3, isr=(3,))
     assert other.found == []
+
+
+@pytest.mark.parametrize(
+    ("rules", "elr", "said"),
+    [
+        (ElrOnlyGrows(), True, "ELR (3,), although ISR (1, 2) has the 2 members that it needs"),
+        (AnybodyUncleanly(), False, "n2 was elected in leader epoch 1; it was not among ISR (1,) and ELR ()"),
+    ],
+)
+def test_controllers_that_decide_wrongly_are_found(rules: Rules, elr: bool, said: str) -> None:
+    """7, B23, B36: one broker after the other ends, and those that were not the last come back."""
+    world = with_records(1, rules=rules, elr=elr)
+    for node in (3, 2):
+        world.cluster.processes.kill(node)
+        world.until(lambda node=node: node not in world.isr)  # type: ignore[misc]
+    world.cluster.processes.kill(1)
+    for node in (2, 3):
+        world.cluster.processes.start(node)
+    world.run(5 * S)
+    assert said in world.said(7)
+
+
+@pytest.mark.parametrize(("rules", "found"), [(AllAtOnce(), [7]), (Rules(), [])])
+def test_controllers_that_fence_two_brokers_from_one_view_are_found(rules: Rules, found: list[int]) -> None:
+    """7, B24: the second dead one succeeds the first; fenced one after the other they do not."""
+    world = with_records(1, rules=rules)
+    for node in (1, 2):
+        world.cluster.processes.kill(node)
+    world.until(lambda: world.registration(1).fenced and world.registration(2).fenced)
+    assert world.found == found
+    assert ("n2 leads and is not in the ISR (1, 3)" in world.said(7)) is bool(found)
 
 
 def test_metadata_that_was_never_committed_is_found() -> None:

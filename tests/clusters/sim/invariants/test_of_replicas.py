@@ -13,6 +13,7 @@ from replication.rules import Rules
 from replication.state import PendingChange
 from tests.clusters.sim.invariants.watched import Watched, answer_by_hand, with_records
 from tests.clusters.sim.world import S
+from tests.replication.controller.wrong import EverybodyRestartsCleanly, UncleanRestartsStay
 
 
 def test_a_healthy_cluster_violates_nothing() -> None:
@@ -69,13 +70,6 @@ def test_a_new_leader_with_another_record_at_a_committed_offset_is_found() -> No
     assert "n2 was elected and holds a batch of leader epoch 0 at offset 2, where n1 had committed one" in world.said(1)
 
 
-class UncleanRestartsStay(Rules):
-    """B21"""
-
-    def distrusted(self, uncleanly_restarted: Any) -> Any:
-        return ()
-
-
 def with_n3_in_the_elr(rules: Rules, end: Literal["kill", "stop"]) -> Watched:
     """n2 is down, and n3 has come to that end after it."""
     world = with_records(3, rules=rules, elr=True)
@@ -93,24 +87,48 @@ def start_n3(world: Watched) -> None:
     world.until(lambda: world.registration(3).broker_epoch > before)
 
 
-def test_a_broker_that_comes_back_from_an_unclean_end_and_keeps_its_place_is_found() -> None:
+@pytest.mark.parametrize("rules", [UncleanRestartsStay(), EverybodyRestartsCleanly()])
+def test_a_broker_that_comes_back_from_an_unclean_end_and_keeps_its_place_is_found(rules: Rules) -> None:
     """2 (UncleanExclusion), B19, B21: with ELR on."""
-    world = with_n3_in_the_elr(UncleanRestartsStay(), "kill")
+    world = with_n3_in_the_elr(rules, "kill")
     start_n3(world)
     assert world.state.elr == (3,)
     assert world.said(2) == "t/0: n3 registered again after an unclean end and is still in the ELR"
-    other = with_records(3, elr=True)
-    other.cluster.processes.kill(3)
-    other.commit_registration(3, other.image.offset + 1)
-    assert other.said(2) == "t/0: n3 registered again after an unclean end and is still in the ISR"
 
 
-@pytest.mark.parametrize(("rules", "end", "elr"), [(UncleanRestartsStay(), "stop", (3,)), (Rules(), "kill", ())])
-def test_a_clean_stop_excludes_nobody(rules: Rules, end: Literal["kill", "stop"], elr: tuple[int, ...]) -> None:
-    """2: the near misses: the same broken controllers after a clean stop, and the right ones after an unclean end."""
-    world = with_n3_in_the_elr(rules, end)
+def test_a_registration_that_was_sent_before_the_end_brings_nobody_back() -> None:
+    """2 (UncleanExclusion), the near miss: it is that of the process that has ended, and the next one is judged."""
+    world = with_records(3, elr=True)
+    incarnation_id = world.registration(3).incarnation_id
+    world.cluster.processes.kill(3)
+    world.commit_registration(3, world.image.offset + 1, incarnation_id)
+    assert world.said(2) == ""
+    world.commit_registration(3, world.image.offset + 1)
+    assert world.said(2) == "t/0: n3 registered again after an unclean end and is still in the ISR"
+
+
+def test_a_broker_that_comes_back_from_an_unclean_end_into_the_isr_is_found() -> None:
+    """2 (UncleanExclusion): its session is not over yet, and nothing is taken from it."""
+    world = with_records(3, elr=True)
+    world.cluster.processes.kill(3)
+    world.commit_registration(3, world.image.offset + 1)
+    assert world.said(2) == "t/0: n3 registered again after an unclean end and is still in the ISR"
+
+
+def test_a_clean_stop_excludes_nobody() -> None:
+    """2: the near miss, with the same broken controllers."""
+    world = with_n3_in_the_elr(UncleanRestartsStay(), "stop")
     start_n3(world)
-    assert world.state.elr == elr
+    assert world.state.elr == (3,)
+    world.run(3 * S)
+    assert world.found == []
+
+
+def test_a_broker_that_lost_its_place_with_an_unclean_end_is_no_violation() -> None:
+    """2: the other near miss, with controllers that do what they should."""
+    world = with_n3_in_the_elr(Rules(), "kill")
+    start_n3(world)
+    assert world.state.elr == ()
     world.run(3 * S)
     assert world.found == []
 

@@ -122,10 +122,10 @@ class Watched(World):
         """Let them commit that a broker is fenced, or on its way out, and that nothing else follows from it."""
         self.commit_records(BrokerRegistrationChange(broker, self.registration(broker).broker_epoch, **changes))
 
-    def commit_registration(self, broker: int, broker_epoch: int) -> None:
-        """Let them register a process of a broker, and take nothing from the one before."""
+    def commit_registration(self, broker: int, broker_epoch: int, incarnation_id: bytes = b"another process.") -> None:
+        """Let them register another process of a broker, and take nothing from the one before."""
         known = msgspec.structs.asdict(self.registration(broker))
-        self.commit_records(RegisterBroker(**{**known, "broker_epoch": broker_epoch}))
+        self.commit_records(RegisterBroker(**{**known, "broker_epoch": broker_epoch, "incarnation_id": incarnation_id}))
 
     def commit_records(self, *records: MetadataRecord) -> None:
         """Until it is committed, and no longer: whoever does not commit it has not heard of it yet."""
