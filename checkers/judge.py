@@ -75,10 +75,11 @@ def comes_back(seen: Seen) -> CheckerResult:
 
 
 def _told(violation: Violation) -> str:
-    head = (
-        f"invariant {violation.number}, {violation.name.replace('_', ' ')}, at {violation.at_ns / 10**9:.6f} s: {violation.text}"
-    )
-    return "\n".join([head, *(f"    {line}" for line in violation.details)])
+    """What it is, what everybody believed, and how it came to that."""
+    name, seconds = violation.name.replace("_", " "), violation.at_ns / 10**9
+    head = f"invariant {violation.number}, {name}, at {seconds:.6f} s: {violation.text}"
+    story = [f"    {at_ns / 10**9:11.6f}  {line}" for at_ns, line in violation.story]
+    return "\n".join([head, *(f"    {line}" for line in violation.beliefs), *story])
 
 
 def _result(checker: str, anomaly: str, rule: str, witnesses: Sequence[Witness]) -> CheckerResult:

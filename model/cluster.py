@@ -306,8 +306,10 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     text: str
     at_ns: int
-    details: tuple[str, ...] = ()
-    """What each node believed, and the story so far, a line each."""
+    beliefs: tuple[str, ...] = ()
+    """What each node believed, a line each."""
+    story: tuple[tuple[int, str], ...] = ()
+    """How it came to that: the last things that happened, each with its time."""
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):

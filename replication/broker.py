@@ -108,6 +108,8 @@ class Broker:
         """Open the logs. `then` gets the broker epoch of a clean stop before, or -1 (4.4)."""
 
         def opened(previous_epoch: int) -> None:
+            if self._closing:
+                return
             self._open = True
             self._start_timers()
             then(previous_epoch)
@@ -134,6 +136,9 @@ class Broker:
     def close(self, then: OnDone) -> None:
         """4.5, 4.11 The orderly end: what is on the disks afterwards is trusted by the next start, so nothing more is written."""
         self._closing = True
+        if not self._open:  # nothing was read and nothing written: no mark, and none is taken away
+            then()
+            return
         for key, partition in self.partitions.items():
             self.fetchers.remove(key)
             partition.stop(Error.NOT_LEADER_OR_FOLLOWER)

@@ -22,48 +22,54 @@ class ControllerChannel:
     def __init__(self, broker: BrokerState) -> None:
         self.broker = broker
         self.controller: int | None = None
-        self._waiting: list[_Call] = []
+        self._open: dict[_Call, None] = {}  # that have no answer yet, in the order in which they were asked
 
     def on_controller(self, controller: int | None) -> None:
-        """The quorum has another leader, or none."""
+        """The quorum has another leader, or none. Nobody waits for an answer of the one before: it may never come."""
         self.controller = controller
         if controller is not None:
-            waiting, self._waiting = self._waiting, []
-            for call in waiting:
-                self._send(call)
+            for call in list(self._open):
+                if call.target != controller:
+                    self._send(call)
 
     def send(self, channel: str, message: Any, then: Then, timeout_ns: int | None = None) -> None:
         """`then` is called once, with the active controller's answer, or with TIMED_OUT when there is a time limit and it is
         over."""
         call = _Call(channel, message, then)
+        self._open[call] = None
         if timeout_ns is not None:
-            self.broker.env.after(timeout_ns, lambda: self._expire(call))
+            self.broker.env.after(timeout_ns, lambda: self._end(call, Failure.TIMED_OUT))
         self._send(call)
 
     def _send(self, call: _Call) -> None:
-        if call.done:
+        if call not in self._open:
             return
+        call.target = self.controller
         if self.controller is None:
-            self._waiting.append(call)
-            return
-        timeout = self.broker.settings.controller_socket_timeout_ms * NANOSECONDS
+            return  # it waits until there is one
+        call.attempt += 1
+        attempt, timeout = call.attempt, self.broker.settings.controller_socket_timeout_ms * NANOSECONDS
         self.broker.env.request(
-            self.controller, call.channel, call.message, timeout, lambda answer: self._on_answer(call, answer)
+            self.controller, call.channel, call.message, timeout, lambda answer: self._on_answer(call, attempt, answer)
         )
 
-    def _on_answer(self, call: _Call, answer: Any) -> None:
+    def _on_answer(self, call: _Call, attempt: int, answer: Any) -> None:
+        if attempt != call.attempt:
+            return  # somebody else has been asked since
         if isinstance(answer, Failure) or answer.error_code is Error.NOT_CONTROLLER:
-            self.broker.env.after(RETRY_MS * NANOSECONDS, lambda: self._send(call))
-        elif not call.done:
-            call.done = True
-            call.then(answer)
+            call.target = None
+            self.broker.env.after(RETRY_MS * NANOSECONDS, lambda: self._again(call, attempt))
+        else:
+            self._end(call, answer)
 
-    def _expire(self, call: _Call) -> None:
-        if not call.done:
-            call.done = True
-            if call in self._waiting:
-                self._waiting.remove(call)
-            call.then(Failure.TIMED_OUT)
+    def _again(self, call: _Call, attempt: int) -> None:
+        if attempt == call.attempt:
+            self._send(call)
+
+    def _end(self, call: _Call, result: Any) -> None:
+        if call in self._open:
+            del self._open[call]
+            call.then(result)
 
 
 class _Call:
@@ -71,4 +77,5 @@ class _Call:
 
     def __init__(self, channel: str, message: Any, then: Then) -> None:
         self.channel, self.message, self.then = channel, message, then
-        self.done = False
+        self.target: int | None = None  # who is being asked; nobody, while it waits
+        self.attempt = 0

@@ -21,7 +21,7 @@ from replication.partition import Partition
 from replication.waiting import FetchWaiters
 
 
-class Readable(msgspec.Struct, gc=False):
+class Readable(msgspec.Struct):
     """One partition of a fetch that may be read: its bounds as they were at one moment."""
 
     asked: FetchPartition

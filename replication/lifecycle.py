@@ -67,11 +67,14 @@ class Lifecycle:
         self._registered = False
         self._unknown_since: int | None = None
         self._leave: OnDone | None = None
+        self._hurries = False  # 4.16: the first answer while it leaves
         self._failures_told: tuple[bytes, ...] = ()
         broker.when_directory_fails = self._on_directory_failed
 
     def start(self) -> None:
         """Open the logs, then register; a broker that nobody registers in time ends (4.16)."""
+        if self.life is BrokerLife.CLOSING:
+            return  # it was told to stop before it had begun
         self.env.after(self.settings.initial_broker_registration_timeout_ms * NANOSECONDS, self._must_be_registered)
         self.broker.start(self._on_opened)
 
@@ -86,6 +89,8 @@ class Lifecycle:
         self._register()
 
     def _register(self) -> None:
+        if self.life is BrokerLife.CLOSING:
+            return
         online = tuple(each.id for each in self.broker.replicas.directories if each.failed is None)
         endpoint = self.endpoint
         request = BrokerRegistrationRequest(
@@ -101,6 +106,8 @@ class Lifecycle:
         self._send(request, self._on_registered)
 
     def _on_registered(self, answer: BrokerRegistrationResponse) -> None:
+        if self.life is BrokerLife.CLOSING:
+            return
         if answer.error_code is not Error.NONE:
             self.env.after(self.settings.broker_heartbeat_interval_ms * NANOSECONDS, self._register)
             return
@@ -109,7 +116,7 @@ class Lifecycle:
         self._beat()
 
     def _must_be_registered(self) -> None:
-        if not self._registered:
+        if not self._registered and self.life is not BrokerLife.CLOSING:
             self.env.halt("nobody registered it in time")
 
     # -- metadata (4.10, 4.14) --------------------------------------------------------------------------------------------
@@ -121,6 +128,8 @@ class Lifecycle:
             if not self.rules.may_apply(image, self.node_id, self.incarnation_id):
                 return
             self._image = None
+            if (known := image.brokers.get(self.node_id)) is not None:
+                self.broker.registered(known.broker_epoch)  # the answer that says so may come later: nothing goes out without it
             self._become(BrokerLife.RECOVERY)
         self.applied_offset = image.offset
         self.broker.on_image(image)
@@ -154,13 +163,15 @@ class Lifecycle:
         elif not answer.is_fenced and self.life is BrokerLife.RECOVERY:
             self._become(BrokerLife.RUNNING)
         if self._leave is not None and self.life is BrokerLife.RUNNING:
+            self._hurries = True
             self._become(BrokerLife.LEAVING)
 
     def _pause_ms(self) -> int:
         """4.16"""
         if self.life is BrokerLife.STARTING:
             return STARTING_BEAT_MS
-        return self.settings.broker_heartbeat_interval_ms if self._leave is None else LEAVING_BEAT_MS
+        hurries, self._hurries = self._hurries, False
+        return LEAVING_BEAT_MS if hurries else self.settings.broker_heartbeat_interval_ms
 
     def _on_unknown(self) -> None:
         """4.17"""

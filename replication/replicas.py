@@ -72,6 +72,7 @@ class Replicas:
                 clean=clean, recovery_point=directory.recovery_points.get(name, 0), log_start=starts.get(name), hw=hws.get(name)
             )
             dropped = load(log, names, known)
+            log.counted_end = log.durable_end  # what counts besides is for the topic's own settings to say (5.41, `log_for`)
             self._add(topic_id, log)
             self.broker.env.emit(
                 LogRecovered(
@@ -86,6 +87,7 @@ class Replicas:
         offline."""
         if log := self.logs.get(key):
             log.settings = settings
+            log.count_or_flush()
             return log
         assigned = self._assigned(state)
         online = {directory.id: directory for directory in self.directories if directory.failed is None}

@@ -32,7 +32,7 @@ from clusters.sim.processes import NodeProcess, Program, SimProcesses
 from clusters.sim.tail import MetadataTail
 from clusters.sim.watch import Watch
 from model.chance import stream
-from model.cluster import Ability, ClusterState, Exit, NodeId, Told, Violation
+from model.cluster import Ability, ClusterState, NodeId, Told, Violation
 from model.config import effective_number
 from model.plan import Plan
 from model.refusal import InfrastructureFailure, Refusal
@@ -44,6 +44,7 @@ from replication.rules import Rules
 
 ADMIN = -1_000  # dials nodes through links that no fault touches
 STEPS_AT_START, STEPS_A_SECOND = 5_000_000, 50_000  # a hundred times what a run needs
+CONTRADICTIONS, DAMAGED = ("CutBelowHighWatermark:", "TwoLeaders:"), "damaged"
 BEYOND_REPAIR = ("C1", "Q1")
 REST_NS = NANOSECONDS * 1_000  # so that followers have fetched what was appended last
 START_LIMIT_NS = 60_000 * NANOSECONDS
@@ -116,7 +117,9 @@ class SimCluster:
         )
         self._watch = self.tail.watch = self.processes.watch = found.overhearing(self._watch)
         self.processes.on_unclean = lambda node: ledger.on_hurt(node, ())
-        self.disks.on_damage = ledger.on_hurt
+        self.disks.on_damage = ledger.on_disk_damage
+        self.processes.may_give_up = self._may_give_up
+        found.world.bytes_changed = ledger.bytes_changed
         self.admin.on_unclean_request = ledger.on_unclean_request
         found.world.asked_for_unclean = ledger.asked_for_unclean
         found.world.copies_survive, found.world.metadata_promised = ledger.copies_survive, ledger.metadata_promised
@@ -180,7 +183,7 @@ class SimCluster:
         told = Told(
             changes=tuple(self.tail.changes),
             registrations=tuple(self.tail.registrations),
-            exits=tuple(map(self._exit, self.processes.exits)),
+            exits=tuple(self.processes.exits),
             complete=True,
             digest=self.kernel.digest.hex(),
             excuse=self._excuse(),
@@ -192,15 +195,23 @@ class SimCluster:
             self.invariants.at_the_end()
         return msgspec.structs.replace(told, violations=tuple(map(_told, self.invariants.violations)))
 
-    def _exit(self, end: Exit) -> Exit:
-        """A node whose metadata contradicts what it has seen gives up (2.16, 2.29): right, once voters' disks have lied."""
-        excused = self.ledger is not None and not self.ledger.metadata_promised()
-        return msgspec.structs.replace(end, allowed=True) if excused else end
+    def _may_give_up(self, node: NodeId, reason: str, allowed: bool) -> bool:
+        """Whether an end that nobody asked for is right.
+
+        A node whose metadata contradicts what it has seen gives up (2.16, 2.29): right, once voters' disks have lied. One that
+        finds its disk damaged gives up: right, if anybody has hurt that disk.
+        """
+        if self.ledger is None:
+            return allowed
+        if allowed:
+            return DAMAGED not in reason or self.ledger.disk_was_hurt(node)
+        return reason.startswith(CONTRADICTIONS) and not self.ledger.metadata_promised()
 
     def _excuse(self) -> str:
         """CHECKERS 6.8 V1: damage after which nobody can expect the cluster to come back."""
         rules = {} if self.ledger is None else self.ledger.rules()
         beyond = [f"{topic}/{index}: {rule}" for (topic, index), rule in rules.items() if rule in BEYOND_REPAIR]
+        beyond += [] if self.ledger is None or self.ledger.voters_suffice() else ["too few voters were never wiped"]
         return f"damage beyond what is promised ({', '.join(beyond)})" if beyond else ""
 
     def _on_told(self, node: NodeId, event: Any) -> None:
@@ -233,5 +244,6 @@ def _told(violation: invariants.Violation) -> Violation:
         name=violation.name,
         text=violation.text,
         at_ns=violation.at_ns,
-        details=(*violation.beliefs, *violation.story),
+        beliefs=violation.beliefs,
+        story=violation.story,
     )

@@ -13,6 +13,8 @@ from clusters.sim.damage import batches_of, losses, rotten, that_counts
 from clusters.sim.disk import SimDisk
 from clusters.sim.disk_faults import DiskFault, DiskGrip, NoGrip
 from model.cluster import Ability, Damage, Grip, How, NodeId
+from replication.files import META_PROPERTIES
+from replication.records import METADATA_TOPIC
 
 
 class SimDisks:
@@ -24,7 +26,13 @@ class SimDisks:
         """Told of whatever was lost, when it is lost."""
 
     def wipe(self, node: NodeId, directory: int = 0) -> tuple[Damage, ...]:
-        return self._harm(node, directory, "wipe", SimDisk.wipe)
+        """A voter whose log holds nothing yet is another voter afterwards all the same (2.37)."""
+        found = self._find(node, directory)
+        voted = found is not None and found.votes and META_PROPERTIES in found.files
+        damage = self._harm(node, directory, "wipe", SimDisk.wipe)
+        if found is None or not voted or any(one.topic == METADATA_TOPIC for one in damage):
+            return damage
+        return damage + self._told(node, found, (Damage(node, METADATA_TOPIC, 0, "wipe", dropped=0),))
 
     def lose_unsynced(self, node: NodeId, directory: int = 0) -> tuple[Damage, ...]:
         return self._harm(node, directory, "lossy", SimDisk.lose_unsynced)

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from clusters.sim.admin import written
 from model.cluster import Damage, NodeId, TopicPartition
+from model.config import SETTINGS, effective
 from model.damage import DamageLedger
 from model.damage_inputs import ConfigChange, EpochStart, Registration, UncleanEnd, UncleanRequest
+from model.damage_scope import CHANGED_BYTES
 from model.damage_tables import change_of, partition_settings
 from model.plan import Plan
 from replication.events import LeaderChanged
@@ -28,6 +31,10 @@ class SimLedger:
         self._ledger = DamageLedger(partition_settings(plan, True), plan.nodes.controller_ids)
         self._now_ns = now_ns
         self._voter_hurt = False
+        self._wiped_voters: set[NodeId] = set()
+        self._bytes_changed: set[TopicPartition] = set()
+        self._disks_hurt: set[NodeId] = set()
+        self._plan = plan
         self._asked_for_unclean: set[TopicPartition] = set()
         self.forbids_loss = self._ledger.forbids_loss
 
@@ -44,8 +51,26 @@ class SimLedger:
         """By which row of CHECKERS 6.3 each partition is judged now."""
         return {at: self._ledger.level(at).rule for at in self._ledger.partitions}
 
+    def on_disk_damage(self, node: NodeId, damage: Sequence[Damage]) -> None:
+        """A directory was hurt, whether or not that cost a record that counts."""
+        self._disks_hurt.add(node)
+        self._wiped_voters |= {node for one in damage if one.topic == METADATA_TOPIC and one.how == "wipe"}
+        self._bytes_changed |= {(one.topic, one.partition) for one in damage if one.how in CHANGED_BYTES}
+        self.on_hurt(node, damage)
+
+    def disk_was_hurt(self, node: NodeId) -> bool:
+        return node in self._disks_hurt
+
+    def bytes_changed(self, topic: str, partition: int) -> bool:
+        return (topic, partition) in self._bytes_changed
+
+    def voters_suffice(self) -> bool:
+        """Whether those that were never wiped are a majority: if not, nobody can be expected to decide anything again."""
+        voters = self._plan.nodes.controller_ids
+        return len(voters) - len(self._wiped_voters) >= len(voters) // 2 + 1
+
     def on_hurt(self, node: NodeId, damage: Sequence[Damage]) -> None:
-        """A process ended uncleanly, or a directory of one that does not run was hurt."""
+        """A process ended uncleanly."""
         self._voter_hurt |= any(one.topic == METADATA_TOPIC for one in damage)
         self._ledger.on_end(UncleanEnd(self._now_ns(), node, tuple(damage)))
 
@@ -67,8 +92,15 @@ class SimLedger:
         topic = name if kind == "topic" else None
         if kind == "topic" or name == CLUSTER_WIDE:
             for key in dict.fromkeys([*before, *after]):
-                if before.get(key) != after.get(key):
+                if before.get(key) != after.get(key) and (before or after.get(key) != self._planned(topic, key)):
                     self._ledger.on_config(ConfigChange(at_ns=self._now_ns(), key=key, value=after.get(key), topic=topic))
+
+    def _planned(self, topic: str | None, key: str) -> str | None:
+        """What the plan says: when a cluster or a topic comes to be, its settings are told, and nothing has changed."""
+        given = self._plan.topics[topic].config if topic in self._plan.topics else {}
+        if topic is not None and key not in given:
+            return None
+        return written(effective(self._plan.config, given, key)) if key in SETTINGS else None
 
     def on_told(self, event: Any) -> None:
         if type(event) is LeaderChanged and event.epoch_start is not None:

@@ -91,6 +91,8 @@ class SimProcesses:
         self.nodes = {node.node_id: node for node in nodes}
         self.exits: list[Exit] = []
         self.watch = Watch()
+        self.may_give_up: Callable[[NodeId, str, bool], bool] = _as_it_says
+        """Whether an end by a node's own hand is allowed: its own word, unless somebody knows better."""
         self.on_unclean: Callable[[NodeId], None] = _nobody
         """Told of every end of a process that was not an orderly one."""
         self._network, self._build, self._told = network, build, told
@@ -160,7 +162,8 @@ class SimProcesses:
 
     def on_halted(self, env: SimEnv, reason: str, *, allowed: bool) -> None:
         self._note(PROCESS_ENDED, env.node_id, "ends", reason)
-        self.exits.append(Exit(self._network.kernel.now, env.node_id, reason, allowed))
+        right = self.may_give_up(env.node_id, reason, allowed)
+        self.exits.append(Exit(self._network.kernel.now, env.node_id, reason, right))
         self.on_unclean(env.node_id)
         self._start_if_wanted(self.nodes[env.node_id])
 
@@ -193,3 +196,7 @@ def _call(call: Callable[[], None]) -> None:
 
 def _nobody(_: NodeId) -> None:
     """Nobody wants to know."""
+
+
+def _as_it_says(node: NodeId, reason: str, allowed: bool) -> bool:
+    return allowed

@@ -195,7 +195,7 @@ class Controller:
             if tenure.may_decide:
                 draft = self._draft()
                 more = task(draft)
-                self._write(tenure, draft)
+                more = self._write(tenure, draft) and more  # what cannot be written now is not asked for again at once
             self.env.after(0 if more else period_ms * NANOSECONDS, fire)
 
         self.env.after(period_ms * NANOSECONDS, fire)

@@ -37,7 +37,10 @@ class Announcements:
         def reply() -> None:
             member.env.reply(request, BeginQuorumEpochResponse(error or Error.NONE, member.leader_id, member.epoch))
 
-        if error is Error.INCONSISTENT_CLUSTER_ID or not self.transitions.hear(told.leader_epoch, told.leader_id, reply):
+        missed = member.role is Role.PROSPECTIVE and (told.leader_epoch, told.leader_id) == (member.epoch, member.leader_id)
+        if error is None and missed:
+            self.transitions.follow(told.leader_epoch, told.leader_id, reply)  # the leader that it thought lost speaks to it
+        elif error is Error.INCONSISTENT_CLUSTER_ID or not self.transitions.hear(told.leader_epoch, told.leader_id, reply):
             reply()
 
     def on_end(self, request: Request) -> None:

@@ -174,9 +174,9 @@ class QuorumRules:
             return Error.FENCED_LEADER_EPOCH
         if request.current_leader_epoch > own_epoch:
             return Error.UNKNOWN_LEADER_EPOCH
-        if shutting_down:
-            return Error.BROKER_NOT_AVAILABLE
-        return None if leads else Error.NOT_LEADER_OR_FOLLOWER
+        if not leads:
+            return Error.NOT_LEADER_OR_FOLLOWER
+        return Error.BROKER_NOT_AVAILABLE if shutting_down else None
 
     def needs_snapshot(self, offset: int, last_epoch: int, log_start: int, oldest: SnapshotId | None) -> bool:
         """2.24 What the oldest snapshot replaced can no longer be compared: the fetcher gets the newest one instead."""

@@ -8,7 +8,12 @@ from checkers.judge import NO_CHECKERS, NOT_CONVERGED, NOT_READ, REFUSED, Seen, 
 from model.cluster import Violation
 
 LOST = Violation(
-    number=1, name="leader_completeness", text="t/0: n2 leads without 7", at_ns=5, details=("n1: leads", "n2: follows")
+    number=1,
+    name="leader_completeness",
+    text="t/0: n2 leads without 7",
+    at_ns=5,
+    beliefs=("n1: leads", "n2: follows"),
+    story=((4, "n1: dies"),),
 )
 ALSO = Violation(number=1, name="leader_completeness", text="t/1: n2 leads without 3", at_ns=9)
 TWO = Violation(number=18, name="election_safety", text="n4 and n5 lead quorum epoch 3", at_ns=9)
@@ -65,4 +70,5 @@ def test_every_invariant_is_an_anomaly_of_its_own_and_tells_what_everybody_belie
         "invariant 1, leader completeness, at 0.000000 s: t/0: n2 leads without 7",
         "    n1: leads",
         "    n2: follows",
+        "       0.000000  n1: dies",
     ]

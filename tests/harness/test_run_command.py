@@ -182,4 +182,3 @@ def test_an_event_of_the_swarm_that_could_not_fire_is_no_doubt(tmp_path: Path, c
     refused = [summary for summary in summaries if summary["refused"]]
     assert refused, "no event of these runs was refused: take another seed"
     assert not any("an event could not fire" in summary["reasons"] for summary in refused)
-

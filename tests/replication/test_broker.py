@@ -395,7 +395,7 @@ def test_without_a_controller_in_time_the_outcome_is_unknown(message: ForwardedR
     assert answers == []
     story.world.advance(1)
     assert answers == [answer]
-    assert story.nodes[1].broker.channel._waiting == []
+    assert not story.nodes[1].broker.channel._open
     controller = PlayedController(story)
     story.world.advance(10_000)
     assert controller.asked == []

@@ -212,7 +212,7 @@ def test_a_request_is_sent_until_it_is_answered() -> None:
 
 
 def test_a_controller_that_is_none_any_more_is_followed_by_the_same_request_at_the_next() -> None:
-    """3.19"""
+    """3.19: at once, since the answer of the one before may never come; and what that one says later counts no more."""
     story = led()
     fetch(story, 3, 0)
     heard: list[Any] = []
@@ -220,11 +220,23 @@ def test_a_controller_that_is_none_any_more_is_followed_by_the_same_request_at_t
     env.on_request = lambda request: heard.append(request.message)
     story.world.up[CONTROLLER + 1] = env
     story.nodes[1].broker.on_controller(CONTROLLER + 1)
+    story.world.run()
+    assert heard == sent(story)
+    story.controller.answer(0, AlterPartitionResponse(Error.NOT_CONTROLLER))
+    story.world.advance(10 * RETRY)
+    assert len(heard) == 1
+    assert isr_of(story) == PENDING
+
+
+def test_a_controller_that_says_it_is_none_is_asked_again_after_the_back_off() -> None:
+    """3.19: it may be about to become one."""
+    story = led()
+    fetch(story, 3, 0)
     story.controller.answer(0, AlterPartitionResponse(Error.NOT_CONTROLLER))
     story.world.advance(RETRY - 1)
-    assert heard == []
+    assert len(sent(story)) == 1
     story.world.advance(1)
-    assert heard == sent(story)
+    assert len(sent(story)) == 2
     assert isr_of(story) == PENDING
 
 

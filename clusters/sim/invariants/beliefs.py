@@ -14,7 +14,7 @@ def of_partition(world: World, truth: PartitionTruth) -> tuple[str, ...]:
     state = truth.state
     if state is None:
         return (f"controllers: no partition {truth.name}",)
-    known = f"leader n{state.leader} in leader epoch {state.leader_epoch}, ISR {state.isr}, ELR {state.elr}"
+    known = f"leader {called(state.leader)} in leader epoch {state.leader_epoch}, ISR {state.isr}, ELR {state.elr}"
     ends = f"partition epoch {state.partition_epoch}; committed up to {truth.true_hw}, acknowledged up to {truth.acked_end}"
     lines = [f"controllers: {known}, {ends}"]
     lines += [f"n{node}: {_of_replica(world, truth, node)}" for node in sorted({*state.replicas, *truth.replicas})]
@@ -38,7 +38,7 @@ def _role(replica: Replica) -> str:
     if partition.leader is not None:
         return f"leads {epochs}"
     if partition.follower is not None:
-        return f"follows n{partition.follower.following.leader} {epochs}"
+        return f"follows {called(partition.follower.following.leader)} {epochs}"
     return f"neither leads nor follows {epochs}"
 
 
@@ -53,3 +53,8 @@ def _leadership(replica: Replica) -> Iterator[str]:
     yield f"began at {state.leso}"
     for follower in state.followers.values():
         yield f"knows n{follower.broker_id} at {follower.leo}"
+
+
+def called(node: int | None) -> str:
+    """`n2`; `nobody` for what Kafka writes as -1."""
+    return "nobody" if node is None or node < 0 else f"n{node}"

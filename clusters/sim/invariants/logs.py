@@ -23,7 +23,7 @@ def log_matching(world: World, at: Replica) -> Iterator[str]:
     agreed, log = at.truth.agreed, at.log
     for batch in batches(log, at.compared, log.hw):
         known = agreed.setdefault(batch[0], (batch, at.life.node))
-        if known[0] != batch:
+        if known[0] != batch and not world.bytes_changed(at.truth.topic, at.truth.index):
             yield (
                 f"{at.truth.name}: n{at.node} has HW {log.hw} and {_batch(batch)}, "
                 f"where n{known[1]} had {_batch(known[0])} below its own HW"
@@ -60,6 +60,8 @@ def epoch_cache(world: World, at: Replica) -> Iterator[str]:
     Except  the last entry may have no record yet: its leader has written nothing (5.8)
     Catches B07 B10a
     """
+    if world.bytes_changed(at.truth.topic, at.truth.index):
+        return
     log, where = at.log, at.truth.name
     epochs = log.epochs
     if any(earlier[0] >= later[0] or earlier[1] >= later[1] for earlier, later in pairwise(epochs)):

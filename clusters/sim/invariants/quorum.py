@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clusters.sim.invariants.beliefs import called
 from clusters.sim.invariants.catalogue import HW, LEADER_HW, NEW, STANDING, invariant
 from clusters.sim.invariants.member import Member, QuorumTruth, Voter, persisted
 from clusters.sim.invariants.stored import batches
@@ -173,11 +174,11 @@ def _name(voted: object) -> str:
 def of_quorum(world: World) -> tuple[str, ...]:
     """What each member believes, in words."""
     truth = world.quorum
-    lines = [f"committed up to {truth.committed_end} by n{truth.committed_by}; voters {truth.voters}"]
+    lines = [f"committed up to {truth.committed_end} by {called(truth.committed_by)}; voters {truth.voters}"]
     for node, member in sorted(truth.members.items()):
         life = "" if member.life.env.alive else "down; it was "
         lines.append(
-            f"n{node}: {life}{member.role.value} in quorum epoch {member.epoch}, leader {member.leader_id}, "
+            f"n{node}: {life}{member.role.value} in quorum epoch {member.epoch}, leader {called(member.leader_id)}, "
             f"vote for {_name(member.voted)}, log {member.log_start} to {member.leo} (durable to {truth.durable.get(node, 0)}), "
             f"HW {member.hw}"
         )

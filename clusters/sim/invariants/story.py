@@ -51,13 +51,9 @@ class Story(Watch):
         self._recent.append((at_ns, "controllers", f"n{node} {what}"))
         self.behind.registered(at_ns, node, what)
 
-    def lines(self, topic: str | None, partition: int | None) -> tuple[str, ...]:
+    def lines(self, topic: str | None, partition: int | None) -> tuple[tuple[int, str], ...]:
         """What concerns a partition, and what concerns them all; without a partition only the latter."""
-        lines = [
-            f"{at_ns / 10**9:11.6f}  {who}: {_said(what)}"
-            for at_ns, who, what in self._recent
-            if _concerns(what, topic, partition)
-        ]
+        lines = [(at_ns, f"{who}: {_said(what)}") for at_ns, who, what in self._recent if _concerns(what, topic, partition)]
         return tuple(lines[-TOLD_AT_MOST:])
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clusters.sim.invariants.beliefs import called
 from clusters.sim.invariants.catalogue import THE_END, invariant
 from clusters.sim.invariants.replica import Replica
 from clusters.sim.invariants.stored import Batch, batches
@@ -21,6 +22,8 @@ def same_name_same_past(world: World, at: PartitionTruth) -> Iterator[str]:
     Why     a leader appends to one log, and followers copy it in order (1.10)
     Catches B02 B03 B07 B39
     """
+    if world.bytes_changed(at.topic, at.index):
+        return
     logs = {node: _content(replica) for node, replica in sorted(at.replicas.items()) if replica.life.env.alive}
     nodes = list(logs)
     for number, one in enumerate(nodes):
@@ -74,12 +77,14 @@ def converged_state(world: World, at: PartitionTruth) -> Iterator[str]:
     Why     faults end, and their effects must end with them
     Except  replicas whose process is down, or whose directory failed
     """
+    if world.bytes_changed(at.topic, at.index):
+        return
     state = at.state
     if state is None:
         return
     leader = world.leader(at)
     if leader is None or leader.leader is None or not world.leads(leader):
-        yield f"{at.name}: nobody is in office; the controllers named n{state.leader} in leader epoch {state.leader_epoch}"
+        yield f"{at.name}: nobody is in office; the controllers named {called(state.leader)} in leader epoch {state.leader_epoch}"
         return
     if leader.log.hw != leader.log.leo:
         yield f"{at.name}: n{leader.node} leads with HW {leader.log.hw} and LEO {leader.log.leo}"

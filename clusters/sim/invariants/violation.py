@@ -18,10 +18,10 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True):
     """So many events had happened in the world."""
     beliefs: tuple[str, ...]
     """What the controllers have committed and what each node thinks, one line each."""
-    story: tuple[str, ...]
-    """The last things told, committed, started and ended that concern it, oldest first."""
+    story: tuple[tuple[int, str], ...]
+    """The last things told, committed, started and ended that concern it, oldest first, each with its time."""
 
     def __str__(self) -> str:
         lines = [f"invariant {self.number}, {self.name.replace('_', ' ')}: {self.text}"]
         lines += [f"  {belief}" for belief in self.beliefs]
-        return "\n".join([*lines, *(f"  {line}" for line in self.story)])
+        return "\n".join([*lines, *(f"  {at_ns / 10**9:11.6f}  {line}" for at_ns, line in self.story)])

@@ -95,6 +95,8 @@ class World:
         """Whether an operator may have asked for an unclean election of a partition."""
         self.copies_survive: Callable[[str, int], bool] = always
         """Whether fewer replicas have lost records than it takes to commit one."""
+        self.bytes_changed: Callable[[str, int], bool] = nobody_asked
+        """Whether a replica has bytes that nobody wrote: where no CRC covers them, copies may differ and nobody can tell."""
         self.metadata_promised: Callable[[], bool] = still_promised
         """Whether the disks of voters are well enough for anything to be promised of the metadata log (CHECKERS 6.3, Q1)."""
         self.rules = Rules()

@@ -315,7 +315,7 @@ def test_the_orderly_end_of_a_leader_waits_for_an_heir() -> None:
     lone.quorum.close(lambda: ended.append(True))
     lone.world.run()
     assert (lone.quorum.role, ended) == (Role.RESIGNED, [])
-    assert lone.fetch(2, 1, last_epoch=1)[0].error_code is Error.BROKER_NOT_AVAILABLE
+    assert lone.fetch(2, 1, last_epoch=1)[0].error_code is Error.NOT_LEADER_OR_FOLLOWER
     assert lone.vote(2, 1, last_epoch=1, last_offset=1, pre_vote=True)[0].vote_granted
     assert lone.vote(2, 2, last_epoch=1, last_offset=1)[0].vote_granted
     lone.follow(2, 2)

@@ -39,7 +39,7 @@ def test_a_leader_without_a_committed_record_is_found_and_the_message_needs_no_d
     assert (violation.where, violation.at_ns, violation.name) == ("t/0", world.now, "leader_completeness")
     assert violation.beliefs[0].startswith("controllers: leader n1 in leader epoch 0, ISR (1, 2, 3)")
     assert violation.beliefs[2] == "n2: follows n1 in leader epoch 0, partition epoch 0, log 0 to 3, HW 3"
-    assert any("LeaderChanged" in line for line in violation.story)
+    assert any("LeaderChanged" in line for _, line in violation.story)
 
 
 def test_a_member_of_the_isr_that_lacks_a_committed_record_is_found() -> None:

@@ -136,7 +136,7 @@ def test_two_leaders_of_one_epoch_are_found() -> None:
     assert quorum.said(18) == "n2 believes that n2 leads quorum epoch 1; n2 knew n1 as its leader"
     beliefs = quorum.invariants.violations[0].beliefs
     assert beliefs[0] == "committed up to 3 by n1; voters (1, 2, 3)"
-    assert beliefs[1] == "n1: leader in quorum epoch 1, leader 1, vote for n1, log 0 to 3 (durable to 3), HW 3"
+    assert beliefs[1] == "n1: leader in quorum epoch 1, leader n1, vote for n1, log 0 to 3 (durable to 3), HW 3"
 
 
 def test_an_epoch_that_goes_back_is_found_and_a_wiped_disk_is_another_voter() -> None:
