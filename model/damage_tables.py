@@ -61,11 +61,21 @@ def told_in(plan: Plan, events: Rows, changes: Rows, registrations: Rows) -> lis
     """In the order in which a ledger takes them."""
     told: list[Any] = [change_of(row) for row in changes]
     told += [Registration(row["at_ns"], row["node"], row["broker_epoch"]) for row in registrations]
+    told += [end for row in registrations for end in unclean_return(row)]
     last_ns = max((one.at_ns for one in told), default=0)
     for row in events:
         if row["fired_ns"] is not None:
             told += _happened(plan, row, last_ns)
     return sorted(told, key=lambda one: (one.at_ns, _RANKS[type(one)]))
+
+
+def unclean_return(row: Row) -> tuple[UncleanEnd, ...]:
+    """Who comes back as an unclean one loses its place in ISR and ELR, also where nothing was lost and nothing killed it.
+
+    One that stopped in good order before it had ever registered leaves no mark that anybody believes (P 4.5). It was so before it
+    was told, and so before whatever the same commit repairs.
+    """
+    return (UncleanEnd(row["at_ns"] - 1, row["node"]),) if row["clean"] is False else ()
 
 
 def change_of(row: Row) -> CommittedChange:

@@ -15,7 +15,7 @@ from model.config import SETTINGS, effective
 from model.damage import DamageLedger
 from model.damage_inputs import ConfigChange, EpochStart, Registration, UncleanEnd, UncleanRequest
 from model.damage_scope import CHANGED_BYTES
-from model.damage_tables import change_of, partition_settings
+from model.damage_tables import change_of, partition_settings, unclean_return
 from model.plan import Plan
 from replication.events import LeaderChanged
 from replication.image import CLUSTER_WIDE, MetadataImage
@@ -76,6 +76,8 @@ class SimLedger:
 
     def on_rows(self, changes: Sequence[Mapping[str, Any]], registrations: Sequence[Mapping[str, Any]]) -> None:
         """What one commit added: who leaves the ISR leaves it before its next process is known."""
+        for end in (end for row in registrations for end in unclean_return(row)):
+            self._ledger.on_end(end)
         for row in changes:
             self._ledger.on_change(change_of(row))
         for row in registrations:

@@ -62,6 +62,7 @@ class MetadataTail:
             epochs = {node: known.broker_epoch for node, known in after.brokers.items()}
             now = self._now_ns()
             rows = self._rows.on_commit(Commit(at_ns=now, broker_epochs=epochs, steps=tuple(_steps(before, decision))))
+            self._ask_whether_clean(before, after)
             for hear in self.on_rows:
                 hear(rows.changes, rows.registrations)
             for row in rows.changes:
@@ -70,6 +71,14 @@ class MetadataTail:
         for call in self.on_commit:
             call(before, after)
 
+    def _ask_whether_clean(self, before: MetadataImage, after: MetadataImage) -> None:
+        for node, known in after.brokers.items():
+            old = before.brokers.get(node)
+            if old is None or old.broker_epoch != known.broker_epoch:
+                clean = self._was_clean(node, known.incarnation_id)
+                if clean is not None:
+                    self._rows.on_registered_as(node, known.broker_epoch, clean=clean)
+
     def _on_brokers(self, before: MetadataImage, after: MetadataImage) -> None:
         now = self._now_ns()
         for node, known in after.brokers.items():
@@ -77,9 +86,6 @@ class MetadataTail:
             if old is known:
                 continue
             if old is None or old.broker_epoch != known.broker_epoch:
-                clean = self._was_clean(node, known.incarnation_id)
-                if clean is not None:
-                    self._rows.on_registered_as(node, known.broker_epoch, clean=clean)
                 self.watch.registered(now, node, "registered")
             elif old.fenced != known.fenced:
                 self.watch.registered(now, node, "fenced" if known.fenced else "unfenced")

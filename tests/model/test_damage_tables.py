@@ -87,7 +87,7 @@ def test_a_restart_loop_that_never_healed_went_on_until_the_last_thing_that_is_k
     loop = event("restart_loop", 10, args='{"every":"10ns"}', damage=[lost(A, "restart")])
     registration = {"at_ns": 35, "node": A, "broker_epoch": 9, "clean": False}
     assert told_in(PLAN, [loop], (), [registration]) == [
-        *(UncleanEnd(at_ns, A) for at_ns in (10, 20, 30)),
+        *(UncleanEnd(at_ns, A) for at_ns in (10, 20, 30, 34)),
         Registration(35, A, 9),
     ]
     assert ends(loop) == [UncleanEnd(10, A)]
