@@ -67,8 +67,10 @@ def test_seeds_of_the_default_plan_that_once_looked_broken(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [7726, 9421])
 def test_seeds_of_random_plans_that_once_looked_broken(seed: int) -> None:
-    """7726: a flipped bit in a replica that nobody counted on, compared with the others as if nothing had happened. 9421: a broker
-    that was stopped before it had registered comes back as an unclean one, and counts among those that may have lost something."""
+    """7726: a flipped bit in a replica that nobody counted on, compared with the others as if nothing had happened.
+
+    9421: a broker that was stopped before it had registered comes back as an unclean one, and may have lost something.
+    """
     assert found_in(random_plan(seed)) == []
 
 
