@@ -44,7 +44,7 @@ from replication.rules import Rules
 
 ADMIN = -1_000  # dials nodes through links that no fault touches
 STEPS_AT_START, STEPS_A_SECOND = 5_000_000, 50_000  # a hundred times what a run needs
-CONTRADICTIONS, DAMAGED = ("CutBelowHighWatermark:", "TwoLeaders:"), "damaged"
+CONTRADICTIONS, DAMAGED = ("CutBelowHighWatermark:", "TwoLeaders:", "CannotFold:"), "damaged"
 BEYOND_REPAIR = ("C1", "Q1")
 REST_NS = NANOSECONDS * 1_000  # so that followers have fetched what was appended last
 START_LIMIT_NS = 60_000 * NANOSECONDS
@@ -198,7 +198,7 @@ class SimCluster:
     def _may_give_up(self, node: NodeId, reason: str, allowed: bool) -> bool:
         """Whether an end that nobody asked for is right.
 
-        A node whose metadata contradicts what it has seen gives up (2.16, 2.29): right, once voters' disks have lied. One that
+        A node whose metadata contradicts what it has seen gives up (2.16, 2.29, 3.4): right, once voters' disks have lied. One that
         finds its disk damaged gives up: right, if anybody has hurt that disk.
         """
         if self.ledger is None:
