@@ -198,8 +198,8 @@ class SimCluster:
     def _may_give_up(self, node: NodeId, reason: str, allowed: bool) -> bool:
         """Whether an end that nobody asked for is right.
 
-        A node whose metadata contradicts what it has seen gives up (2.16, 2.29, 3.4): right, once voters' disks have lied. One that
-        finds its disk damaged gives up: right, if anybody has hurt that disk.
+        A node whose metadata contradicts what it has seen gives up (2.16, 2.29, 3.4): right, once voters' disks have lied. One
+        that finds its disk damaged gives up: right, if anybody has hurt that disk.
         """
         if self.ledger is None:
             return allowed
