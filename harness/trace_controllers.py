@@ -21,10 +21,6 @@ def _nodes(numbers: tuple[int, ...]) -> str:
     return " ".join(map(names.name, numbers)) or "nobody"
 
 
-def _known(node: int) -> str:
-    return names.name(node) if node >= 0 else "nobody"
-
-
 # -- the quorum ---------------------------------------------------------------------------------------------------------
 
 

@@ -171,7 +171,7 @@ class SimDisk:
         times, last = dict[Pending, int](), self.kernel.now
         for pending in self._queue:
             last = times[pending] = last + pending.took
-        self.kernel.move_to(self._complete, times)
+        self.kernel.move(self._complete, times.get)
         self._busy_until = last
 
     def _keep_synced(self, pending: Pending) -> None:

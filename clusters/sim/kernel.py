@@ -14,11 +14,14 @@ from __future__ import annotations
 import hashlib
 import sys
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from typing import Any
 
 _NUMBERS_AT_ONCE = 8_192
+
+Entry = tuple[int, int, Callable[[Any], object], Any]
+"""When, the how-manieth, what, with which argument."""
 
 
 class Digest:
@@ -60,7 +63,7 @@ class Kernel:
         self.waits: Callable[[], str] | None = None
         """Who waits for what. Where it is known, an empty heap and a passed cap are errors (`Stuck`)."""
         self.step_cap = sys.maxsize
-        self._heap: list[tuple[int, int, Callable[[Any], object], Any]] = []
+        self._heap: list[Entry] = []
         self._sequence = 0
 
     def at(self, when: int, call: Callable[[Any], object], argument: Any) -> None:
@@ -68,17 +71,14 @@ class Kernel:
         self._sequence = count = self._sequence + 1
         heappush(self._heap, (when, count, call, argument))
 
-    def move(self, call: Callable[[Any], object], when: Callable[[Any], int]) -> None:
-        """Another time, by its argument, for everything that waits to be called so; each keeps its sequence number."""
-        self._heap[:] = [(when(entry[3]), *entry[1:]) if entry[2] == call else entry for entry in self._heap]
+    def move(self, call: Callable[[Any], object], when: Callable[[Any], int | None]) -> None:
+        """Another time, by its argument, for what waits to be called so; each keeps its sequence number. None: it stays."""
+        self._heap[:] = [entry if entry[2] != call else self._moved(entry, when(entry[3])) for entry in self._heap]
         heapify(self._heap)
 
-    def move_to(self, call: Callable[[Any], object], times: Mapping[Any, int]) -> None:
-        """The same for those arguments that have a new time."""
-        self._heap[:] = [
-            (times[entry[3]], *entry[1:]) if entry[2] == call and entry[3] in times else entry for entry in self._heap
-        ]
-        heapify(self._heap)
+    @staticmethod
+    def _moved(entry: Entry, when: int | None) -> Entry:
+        return entry if when is None else (when, *entry[1:])
 
     def note(self, kind: int, node: int, key: int) -> None:
         """Put what happens now into the digest, behind the time and the sequence number that every event has there."""

@@ -145,7 +145,7 @@ class Pipe:
         for item, natural in self.queued.items():
             last = times[item] = max(last, natural)
         self.queued.clear()
-        self.kernel.move_to(self.arrive, times)
+        self.kernel.move(self.arrive, times.get)
         self.last_arrival, self.busy_until = last, self.kernel.now
 
     def lose(self) -> None:
