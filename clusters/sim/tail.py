@@ -17,7 +17,7 @@ from model.cluster import NodeId, TopicPartition
 from replication.events import LeaderChanged, MetadataApplied
 from replication.folding import fold, with_record
 from replication.identity import NO_LEADER
-from replication.image import MetadataImage, PartitionState, RecoveryState
+from replication.image import BrokerRegistration, MetadataImage, PartitionState, RecoveryState
 from replication.records import Decision
 
 OnCommit = Callable[[MetadataImage, MetadataImage], None]
@@ -73,8 +73,7 @@ class MetadataTail:
 
     def _ask_whether_clean(self, before: MetadataImage, after: MetadataImage) -> None:
         for node, known in after.brokers.items():
-            old = before.brokers.get(node)
-            if old is None or old.broker_epoch != known.broker_epoch:
+            if _is_new(before.brokers.get(node), known):
                 clean = self._was_clean(node, known.incarnation_id)
                 if clean is not None:
                     self._rows.on_registered_as(node, known.broker_epoch, clean=clean)
@@ -83,12 +82,15 @@ class MetadataTail:
         now = self._now_ns()
         for node, known in after.brokers.items():
             old = before.brokers.get(node)
-            if old is known:
-                continue
-            if old is None or old.broker_epoch != known.broker_epoch:
+            if old is None or _is_new(old, known):
                 self.watch.registered(now, node, "registered")
             elif old.fenced != known.fenced:
                 self.watch.registered(now, node, "fenced" if known.fenced else "unfenced")
+
+
+def _is_new(old: BrokerRegistration | None, known: BrokerRegistration) -> bool:
+    """Whether another process of this broker is registered now."""
+    return old is None or old.broker_epoch != known.broker_epoch
 
 
 def _steps(image: MetadataImage, decision: Decision) -> Iterator[tuple[TopicPartition, CommittedPartition]]:
