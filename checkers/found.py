@@ -32,7 +32,7 @@ class Found:
     from_ns: Numbers
     """Where each instance's window begins (6.1): of a lost write its start, else the first start of the witness."""
     to_ns: Numbers
-    """Where it ends: of a lost write the start of its earliest evidence, else the last end of the witness; not before `from_ns`."""
+    """Where it ends: of a lost write the start of its earliest evidence, else the last end of the witness."""
     proof_ns: Numbers
     """When it was proven: the end of the last operation of the proof."""
     tell: Callable[[int], Witness]
