@@ -8,8 +8,8 @@ Not    whether any of it is a failure: checkers/promises.py
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -51,9 +51,26 @@ class Found:
     """duplicate: the write was an idempotent producer's."""
     resent: Flags | None = None
     """duplicate: the write may have been sent more than once (attempts other than 1, or unknown)."""
+    rule: str | None = None
+    """liveness: which of V1 to V5 was broken (6.8); everything else gets its rule from the promises."""
     comparable: Flags | None = None
     """stale_read, stale_end_offset, refused_position: whether 3.8 compares this operation with any that proves more."""
 
     @property
     def count(self) -> int:
         return len(self.proof_ns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """What one checker says of one partition, or (None) of the whole run."""
+
+    name: str
+    version: int = 1
+    at: TopicPartition | None
+    mode: tuple[str, ...] = ()
+    found: tuple[Found, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    undecided: str = ""
+    """Why something could not be decided, in a short, fixed phrase; what was found stays found."""
+    seconds: float = 0.0

@@ -1,0 +1,58 @@
+"""checkers/order.py: the one question of the pair rule: who proved more before this began? (CHECKERS 3.4 step 5, 3.5)
+
+In     proofs: operations that ended, each with the least length L that it proved
+Out    for any bound U the earliest end, or the first row, among the proofs of more than U
+Keeps  O(n): proven lengths index a table while they are small, else the bounds that are asked for do. No pair is ever enumerated
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from checkers.columns import FOREVER, NONE
+from checkers.found import Numbers
+from checkers.part import Rows
+from checkers.writers import room
+
+
+def earliest_end_beyond(lengths: Numbers, ends: Numbers, bounds: Numbers) -> Numbers:
+    """For each bound the least end of a proof of more than it; FOREVER where nobody proved more."""
+    top = int(lengths.max(initial=0))
+    if top >= room(len(lengths)):
+        return _least_beyond(lengths, ends, bounds, FOREVER)
+    least = np.full(top + 2, FOREVER, np.int64)
+    np.minimum.at(least, lengths, ends)
+    least = np.minimum.accumulate(least[::-1])[::-1]
+    return least[np.minimum(bounds, top) + 1]
+
+
+class Proofs:
+    """Operations that proved a length, in order of their ends: for the few operations that contradict one of them."""
+
+    def __init__(self, rows: Rows, lengths: Numbers, ends: Numbers) -> None:
+        order = np.lexsort((rows, ends))
+        self.rows, self.lengths, self.ends = rows[order], lengths[order], ends[order]
+
+    def first_beyond(self, bounds: Numbers) -> Rows:
+        """For each bound the first row, by end and then by number, that proved more; -1 = nobody."""
+        ranks = _least_beyond(self.lengths, np.arange(len(self.rows)), bounds, FOREVER)
+        rows = np.append(self.rows, NONE)
+        return rows[np.minimum(ranks, len(self.rows))]
+
+    def among(self, rows: Numbers) -> Proofs:
+        """Only those of these rows: a flag for each row of the part."""
+        kept = np.flatnonzero(rows[self.rows])
+        part = object.__new__(Proofs)
+        part.rows, part.lengths, part.ends = self.rows[kept], self.lengths[kept], self.ends[kept]
+        return part
+
+
+def _least_beyond(lengths: Numbers, what: Numbers, bounds: Numbers, nothing: int) -> Numbers:
+    """For each bound the least of `what` among the proofs of more than it. In memory of the size of the bounds."""
+    asked = np.unique(bounds)
+    least = np.full(len(asked) + 1, nothing, np.int64)
+    at = np.searchsorted(asked, lengths) - 1  # the greatest bound below this length
+    beyond = at >= 0
+    np.minimum.at(least, at[beyond], what[beyond])
+    least = np.minimum.accumulate(least[::-1])[::-1]
+    return least[np.searchsorted(asked, bounds)]
