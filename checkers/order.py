@@ -23,7 +23,8 @@ def earliest_end_beyond(lengths: Numbers, ends: Numbers, bounds: Numbers) -> Num
     least = np.full(top + 2, FOREVER, np.int64)
     np.minimum.at(least, lengths, ends)
     least = np.minimum.accumulate(least[::-1])[::-1]
-    return least[np.minimum(bounds, top) + 1]
+    found: Numbers = least[np.minimum(bounds, top) + 1]
+    return found
 
 
 class Proofs:

@@ -2,8 +2,8 @@
 
 In     `Columns` of a whole history
 Out    `Part`: what the checkers of logs look at; its records, one entry per value that an ok read or poll returned
-Keeps  offsets count from the log start (CHECKERS 3.1: what lies below takes part in nothing), so that nothing here knows how large
-       an offset is; rows are in order of `op`, whatever the order of the table; a row is named by its index in here
+Keeps  offsets count from the log start (CHECKERS 3.1: what lies below takes part in nothing), so nothing here knows how large an
+       offset is; rows are in order of `op`, whatever the order of the table; a row is named by its index in here
 Why    a log over many partitions is linearizable iff each of them is (3.3): no checker ever sees two
 """
 
@@ -110,21 +110,25 @@ class Part:
 
     @cached_property
     def is_append(self) -> Flags:
-        return self.kind == APPEND
+        is_append: Flags = self.kind == APPEND
+        return is_append
 
     @cached_property
     def is_ok(self) -> Flags:
-        return self.outcome == OK
+        is_ok: Flags = self.outcome == OK
+        return is_ok
 
     @cached_property
     def acked_by_all(self) -> Flags:
         """3.2 Only such an acknowledgement proves that the log below the high watermark holds the record."""
-        return self.is_append & self.is_ok & (self.acks == -1)
+        acked_by_all: Flags = self.is_append & self.is_ok & (self.acks == -1)
+        return acked_by_all
 
     @cached_property
     def acked_by_leader(self) -> Flags:
         """5.2 Evidence of level local."""
-        return self.is_append & self.is_ok & (self.acks == 1)
+        acked_by_leader: Flags = self.is_append & self.is_ok & (self.acks == 1)
+        return acked_by_leader
 
     # -- offsets, from the log start ------------------------------------------------------------------------------------
 

@@ -2,8 +2,8 @@
 
 In     a `Part`
 Out    `Places` (CHECKERS 3.4 steps 1 and 2): known offsets with one value each, contradictions, places, further copies
-Keeps  only what is proven below the high watermark places anything: reads, polls, acknowledgements by all (3.2). An acknowledgement
-       by the leader alone is a claim of level local, and kept apart
+Keeps  only what is proven below the high watermark places anything: reads, polls, acknowledgements by all (3.2). One by the
+       leader alone is a claim of level local, and kept apart
        Nothing is sized by an offset (3.6): a table while offsets lie close together, else they are sorted
 """
 
