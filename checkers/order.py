@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from checkers.columns import FOREVER, NONE
-from checkers.found import Numbers
-from checkers.part import Rows
+from checkers.found import Flags, Numbers
+from checkers.part import Part, Rows
 from checkers.writers import room
 
 
@@ -40,12 +40,34 @@ class Proofs:
         rows = np.append(self.rows, NONE)
         return rows[np.minimum(ranks, len(self.rows))]
 
-    def among(self, rows: Numbers) -> Proofs:
-        """Only those of these rows: a flag for each row of the part."""
-        kept = np.flatnonzero(rows[self.rows])
-        part = object.__new__(Proofs)
-        part.rows, part.lengths, part.ends = self.rows[kept], self.lengths[kept], self.ends[kept]
-        return part
+    def among(self, chosen: Flags) -> Proofs:
+        """Only those of chosen rows: a flag for each row of the part."""
+        kept = np.flatnonzero(chosen[self.rows])
+        return Proofs(self.rows[kept], self.lengths[kept], self.ends[kept])
+
+
+class OfEachProcess:
+    """Acknowledged appends, process by process and in order of their ends: which of one's own was put further up before?"""
+
+    def __init__(self, part: Part, appends: Rows) -> None:
+        self._part = part
+        self._processes, process = np.unique(part.process[appends], return_inverse=True)
+        self._offsets, rank = np.unique(part.offset[appends], return_inverse=True)
+        order = np.lexsort((appends, part.end[appends], process))
+        self._rows = appends[order]
+        self._highest = np.maximum.accumulate((process * (len(self._offsets) + 1) + rank)[order])
+
+    def first_beyond(self, rows: Rows, offsets: Numbers) -> Rows:
+        """For each row the first acknowledgement of its process at a higher offset than this; -1 = none."""
+        if not len(self._rows):
+            return np.full(len(rows), NONE, np.int64)
+        asked = self._part.process[rows]
+        process = np.minimum(np.searchsorted(self._processes, asked), len(self._processes) - 1)
+        wanted = process * (len(self._offsets) + 1) + np.searchsorted(self._offsets, offsets, side="right")
+        at = np.searchsorted(self._highest, wanted)
+        found = np.append(self._rows, NONE)[at]
+        own = (found != NONE) & (self._part.process[found] == asked)
+        return np.where(own, found, np.int64(NONE))
 
 
 def _least_beyond(lengths: Numbers, what: Numbers, bounds: Numbers, nothing: int) -> Numbers:

@@ -235,6 +235,25 @@ class Part:
             first = np.where(last == NONE, np.int64(NONE), np.maximum(first, 0))
         return first, last
 
+    @cached_property
+    def counted(self) -> Numbers:
+        """How many records at or above the log start each row returned."""
+        return self.returned if self.log_start == 0 else np.bincount(self.records.row, minlength=self.count)
+
+    @cached_property
+    def disordered(self) -> Flags:
+        """Rows whose offsets do not ascend in the order of the answer."""
+        disordered = np.zeros(self.count, np.bool_)
+        if (self._mine(self.columns.offsets.lengths) > 0).any():
+            row, offset = self.records.row, self.records.offset
+            disordered[row[1:][(row[1:] == row[:-1]) & (offset[1:] <= offset[:-1])]] = True
+        return disordered
+
+    def offsets_of(self, row: int) -> Numbers:
+        """What one row returned, in the order of the answer."""
+        begin, end = np.searchsorted(self.records.row, [row, row + 1])
+        return self.records.offset[begin:end]
+
     # -- for people -----------------------------------------------------------------------------------------------------
 
     def shown(self, offset: int) -> int:

@@ -144,6 +144,43 @@ class Places:
         at = np.minimum(self.known_below(offsets), len(self.known) - 1)
         return np.where(self.known[at] == offsets, self.value_at[at], NONE)
 
+    def first_known_missing(self, begin: int, last: int, offsets: Numbers) -> int | None:
+        """The least known offset of a range that is not among these."""
+        known = self.known[int(self.known_below(np.array([begin]))[0]) : int(self.known_below(np.array([last + 1]))[0])]
+        missing = known[~np.isin(known, offsets)]
+        return int(missing[0]) if len(missing) else None
+
+    # -- who saw it -----------------------------------------------------------------------------------------------------
+
+    def observer(self, offsets: Numbers) -> Rows:
+        """Of known offsets: who read the value there first or, where nobody did, whose append was acknowledged there."""
+        values = self.value_known_at(offsets)
+        readers = self.observer_of(offsets, values, acknowledged=False)
+        return np.where(readers == NONE, self.observer_of(offsets, values), readers)
+
+    def observer_of(self, offsets: Numbers, values: Numbers, *, acknowledged: bool = True) -> Rows:
+        """Of offsets and values: who saw the one at the other first, by the end of the operation; -1 = nobody."""
+        if not len(offsets):
+            return np.empty(0, np.int64)
+        part, records = self.part, self.part.records
+        asked_offset, asked_value = np.unique(offsets), np.unique(values)
+        at, what, row = records.offset, records.value, records.row.astype(np.int64)
+        if acknowledged:
+            acked = np.flatnonzero(part.acked_by_all & (part.offset >= 0))
+            at, what, row = (np.concatenate(each) for each in ((at, part.offset[acked]), (what, part.value[acked]), (row, acked)))
+        concerned = np.flatnonzero(_is_one_of(at, asked_offset))
+        concerned = concerned[_is_one_of(what[concerned], asked_value)]
+        at, what, row = at[concerned], what[concerned], row[concerned]
+        key = np.searchsorted(asked_offset, at) * len(asked_value) + np.searchsorted(asked_value, what)
+        order = np.lexsort((row, part.end[row], key))
+        wanted = np.searchsorted(asked_offset, offsets) * len(asked_value) + np.searchsorted(asked_value, values)
+        first = np.minimum(np.searchsorted(key[order], wanted), len(order) - 1)
+        if not len(order):
+            return np.full(len(offsets), NONE, np.int64)
+        return np.where(key[order][first] == wanted, row[order][first], np.int64(NONE))
+
+    # -- epochs ---------------------------------------------------------------------------------------------------------
+
     @cached_property
     def epoch_at(self) -> Numbers:
         """Of each known offset: the leader epoch with which it was read, -1 = unknown."""
@@ -162,6 +199,12 @@ class Places:
         placed = by_known[self.place[self.writer[by_known]] == self.known[by_known]]
         epoch[self.writer[placed]] = self.epoch_at[placed]
         return epoch
+
+
+def _is_one_of(numbers: Numbers, ascending: Numbers) -> Flags:
+    at = np.minimum(np.searchsorted(ascending, numbers), len(ascending) - 1)
+    found: Flags = ascending[at] == numbers
+    return found
 
 
 __all__ = ["BELOW", "Axis", "Pairs", "Places"]

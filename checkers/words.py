@@ -8,6 +8,7 @@ Keeps  at most 8 operations and 8 values in a witness (7.3), whatever it is abou
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -40,7 +41,11 @@ def process(part: Part, row: int) -> str:
 
 def value(number: int) -> str:
     """`v(p7#12)` of a value that describes itself (1.3); a small one, of another's history, as it is."""
-    return spoken(int(number)) if number >> (PROCESS_BITS + COUNTER_BITS) else str(int(number))
+    return spoken(int(number)) if describes_itself(number) else str(int(number))
+
+
+def describes_itself(number: int) -> bool:
+    return int(number) >> (PROCESS_BITS + COUNTER_BITS) > 0
 
 
 def tag(number: int) -> str:
@@ -53,6 +58,11 @@ def acks(part: Part, row: int) -> str:
     return f"acks={_ACKS[int(part.acks[row])]}"
 
 
+def how_seen(part: Part, row: int) -> str:
+    """`read, 5.100 s`"""
+    return f"{'acknowledged' if part.is_append[row] else 'read'}, {seconds(part.end[row])}"
+
+
 def some(words: Sequence[str], most: int = MOST_VALUES) -> str:
     """`a, b, c and 12 more`"""
     more = f" and {len(words) - most} more" if len(words) > most else ""
@@ -60,7 +70,7 @@ def some(words: Sequence[str], most: int = MOST_VALUES) -> str:
 
 
 def proved(part: Part, row: int, length: int) -> str:
-    """How an operation shows that the log has at least this length: `p7 proved length 42 (append acknowledged at 41, 3.214 s)`."""
+    """`p7 proved length 42 (append acknowledged at 41, 3.214 s)`: how an operation shows that the log has this length."""
     end = seconds(part.end[row])
     if part.kind[row] == APPEND:
         how = f"append acknowledged at {part.shown(length - 1)}, {end}"
@@ -75,7 +85,7 @@ def shape(part: Part, rows: Sequence[int], epochs: Sequence[int] = ()) -> str:
     """7.5 The operations in the order of the proof as letters, the same or another process between them, and how the epochs of
     the last two stand to each other where both are known (-1 = unknown)."""
     letters = part.letter(rows[0]) if len(rows) else ""
-    for before, row in zip(rows, rows[1:], strict=False):
+    for before, row in pairwise(rows):
         letters += ("=" if part.process[before] == part.process[row] else "≠") + part.letter(row)
     if len(epochs) < 2 or min(epochs[-2:]) == NONE:
         return letters
@@ -83,30 +93,29 @@ def shape(part: Part, rows: Sequence[int], epochs: Sequence[int] = ()) -> str:
     return f"{letters},e{'=' if first == last else '+' if last > first else '-'}"
 
 
-def witness(
+def witness(  # noqa: PLR0913  each is one thing that a witness says
     part: Part,
     text: str,
     rows: Sequence[int],
     *,
     offset: int | None = None,
     about: int | None = None,
-    window: tuple[int, int] | None = None,
+    known_by: int | None = None,
     epochs: Sequence[int] = (),
 ) -> Witness:
     """A witness of these rows, which stand in the order of the proof. `offset` counts from the log start; `about`: the value.
 
-    `window`: what 6.1 says of it; without one, from the first start to the last end of its operations.
+    `known_by`: who else knows what the others left out. It may be anybody, so it is no part of the shape.
     """
-    shown = list(dict.fromkeys(int(row) for row in rows))[:MOST_OPERATIONS]
-    ends = part.end[shown]
-    from_ns = int(part.start[shown].min(initial=FOREVER))
-    last = np.where(ends == FOREVER, part.start[shown], ends)
+    proof = list(dict.fromkeys(int(row) for row in rows))
+    shown = list(dict.fromkeys([*proof, *([] if known_by is None else [int(known_by)])]))[:MOST_OPERATIONS]
+    ends = np.where(part.end[shown] == FOREVER, part.start[shown], part.end[shown])
     return Witness(
         text=text,
         ops=tuple(int(part.op[row]) for row in shown),
         offset=None if offset is None else part.shown(offset),
         value=None if about is None else int(about),
-        from_ns=from_ns if window is None else window[0],
-        to_ns=int(last.max(initial=0)) if window is None else window[1],
-        shape=shape(part, shown, epochs),
+        from_ns=int(part.start[shown].min(initial=FOREVER)),
+        to_ns=int(ends.max(initial=0)),
+        shape=shape(part, proof, epochs),
     )

@@ -1,0 +1,44 @@
+"""checkers/log.py: is one partition's history that of a single log? (CHECKERS section 3)
+
+In     a `Part`, its `Places`, the `Mode`
+Out    a `Checked`: committed findings are the ways in which it is not linearizable; beside them the claims of level local
+Keeps  sound and complete in the modes of 3.7; O(n log n) time, O(n) memory, nothing sized by an offset
+How    contents.py (steps 1 to 3), intervals.py (4), pairs.py (5, 3.8), holes.py (6), claims.py (acks=1)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from checkers.claims import check_claims
+from checkers.contents import check_contents
+from checkers.found import Checked
+from checkers.holes import check_holes
+from checkers.intervals import Intervals
+from checkers.mode import Mode
+from checkers.pairs import check_pairs
+from checkers.part import Part
+from checkers.placing import Places
+
+
+def check_log(part: Part, mode: Mode, places: Places | None = None, *, complete: bool = True, one_epoch: bool = False) -> Checked:
+    """`complete`: every operation has its row (1.6). `one_epoch`: the partition never had a second leader epoch (3.8)."""
+    places = Places(part) if places is None else places
+    of = Intervals(part, places, mode)
+    found = (
+        *check_contents(part, places, mode, complete=complete),
+        *check_pairs(of, one_epoch=one_epoch),
+        *(check_holes(of, one_epoch=one_epoch) if mode.density == "dense" and complete else ()),
+        *check_claims(of),
+    )
+    words = mode.density, "retry" if of.retry else "forbid", mode.freshness
+    return Checked(name="linearizability", at=part.at, mode=words, found=found, counts=_counts(of))
+
+
+def _counts(of: Intervals) -> dict[str, int]:
+    return {
+        "records_read": len(of.part.records.row),
+        "floating": len(of.places.floating),
+        "holes": of.longest - int(of.places.known_below(np.array([of.longest]))[0]),
+        "sent_unseen": int((of.part.is_append & (of.part.acks == 0) & ~of.places.seen).sum()),
+    }
