@@ -77,10 +77,11 @@ class _World:
         self._moments.append((moment, len(self._moments), act))
 
     def run(self) -> None:
-        for self.now, _, act in sorted(self._moments):
+        moments = sorted(self._moments)
+        for _, _, act in moments:
             act()
         ends = [row.start_ns + row.took_ns for row in self.rows]
-        self.now = max([self.now, *ends]) + self.pause()
+        self.now = max([moments[-1][0], *ends]) + self.pause()
 
     def process(self) -> int:
         self._processes += 1
