@@ -4,7 +4,7 @@ lost_write     an acknowledged write is gone. Proof: the append with its ok; a r
                final end offset begun after that ok, without it
 vanished_read  a record that was read is gone. Proof: the read, and a later one of the same place, or the final read, without it
 Near misses    an `info` append; a read that stops before the place; an acknowledgement inside the final read; an end offset
-               that is too low before the final read. Where the final read is incomplete, what nobody missed is unknown, never kept
+               that is too low before the final read. Where the final read is incomplete, what nobody missed is unknown
 Level          an acknowledgement by the leader alone proves no more than level local; what was read was committed
 """
 

@@ -28,8 +28,12 @@ class Lookers:
     def first_across(self, offsets: Numbers) -> Rows:
         """Of each offset who looked at it and ended first; -1 = nobody, as for an offset of -1."""
         found = np.full(len(offsets), NONE, np.int64)
-        begun = np.searchsorted(np.sort(self._first), offsets, side="right")
-        over = np.searchsorted(np.sort(self._last), offsets)
+        asked = offsets[offsets != NONE]
+        if not len(asked):
+            return found
+        near = (self._first <= asked.max()) & (self._last >= asked.min())
+        begun = np.searchsorted(np.sort(self._first[near]), offsets, side="right")
+        over = np.searchsorted(np.sort(self._last[near]), offsets)
         looked_at = np.flatnonzero((begun > over) & (offsets != NONE))
         if len(looked_at):
             looked_at = looked_at[np.argsort(offsets[looked_at], kind="stable")]

@@ -8,6 +8,8 @@ How    a read lacks a record in two ways only: it shows another value there, or 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from checkers import words
@@ -45,7 +47,7 @@ def vanished_reads(part: Part, places: Places, final: FinalRead) -> tuple[Found,
         return words.witness(part, text, [reader, row], known_by=writer, offset=offset, about=value)
 
     start = np.where(writers == NONE, part.start[readers], np.minimum(part.start[writers], part.start[readers]))
-    times = {"from_ns": start, "to_ns": part.start[gone], "proof_ns": part.end[gone]}
+    times: dict[str, Any] = {"from_ns": start, "to_ns": part.start[gone], "proof_ns": part.end[gone]}
     offsets = np.array([offset for offset, _ in instances], np.int64)
     return finding(part, "vanished_read", (readers, gone), tell, offset=offsets, **times)
 
