@@ -194,8 +194,9 @@ def _lost_acks(holes: Holes, misfits: list[_Misfit]) -> tuple[Found, ...]:
         row, other, offset = int(rows[i]), int(bounders[i]), misfits[i][1]
         text = (
             f"{words.process(part, row)}'s append of {words.value(int(part.value[row]))} was acknowledged "
-            f"({words.interval(part, row)}), but fits nowhere: at {words.seconds(part.start[other])} offset {part.shown(offset)} was still to be written, "
-            f"as {words.process(part, other)} saw, and everything below is another's."
+            f"({words.interval(part, row)}), but fits nowhere: at {words.seconds(part.start[other])} "
+            f"offset {part.shown(offset)} was still to be written, as {words.process(part, other)} saw, "
+            f"and everything below is another's."
         )
         return words.witness(part, text, [row, other], about=int(part.value[row]))
 

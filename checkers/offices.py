@@ -1,0 +1,50 @@
+"""checkers/offices.py: who led a partition, when, and in which leader epoch, as far as it is known (CHECKERS 5.5, 6.5).
+
+In     rows of `changes` (CHECKERS 1.8) of one partition, and whether nothing is missing in them
+Out    one `Office` for every leader epoch that had a leader; questions about nodes and times
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from model.cluster import NodeId, TopicPartition
+
+
+@dataclass(frozen=True)
+class Office:
+    """A leader epoch: since when it was committed."""
+
+    at_ns: int
+    leader: NodeId
+    leader_epoch: int
+
+
+@dataclass(frozen=True)
+class Offices:
+    """Of one partition, in order of time."""
+
+    held: tuple[Office, ...] = ()
+    complete: bool = False
+
+    @cached_property
+    def one_epoch(self) -> bool:
+        """3.8 It never had a second leader epoch, so answers about it can always be compared."""
+        return self.complete and len({office.leader_epoch for office in self.held}) == 1
+
+    def only_epoch(self, node: NodeId, until_ns: int) -> int | None:
+        """5.5 The leader epoch in which this node led, if until then it was only one: so are its acknowledgements."""
+        led = {office.leader_epoch for office in self.held if office.leader == node and office.at_ns <= until_ns}
+        return led.pop() if self.complete and len(led) == 1 else None
+
+
+def offices_of(changes: Iterable[Mapping[str, Any]], at: TopicPartition, *, complete: bool) -> Offices:
+    """From all rows of `changes`."""
+    held: dict[int, Office] = {}
+    for row in sorted((row for row in changes if (row["topic"], row["partition"]) == at), key=lambda row: row["at_ns"]):
+        if row["leader"] is not None:
+            held.setdefault(row["leader_epoch"], Office(row["at_ns"], row["leader"], row["leader_epoch"]))
+    return Offices(tuple(held.values()), complete)
