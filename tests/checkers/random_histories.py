@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from checkers.mode import Copies, Density, Mode
-from model.operation import Row
+from model.operation import Kind, Row
 from tests.checkers.notation import TICK_NS, TOPIC
 
 MODES: Final = [Mode(density=density, copies=copies) for density in ("dense", "sparse") for copies in ("forbid", "retry")]
 _NOBODYS: Final = 99
 """A value that no append of these histories writes."""
-_KINDS: Final = ("append",) * 9 + ("read",) * 5 + ("end_offset",) * 2 + ("poll",) * 2
-_BLIND: Final = ("append",) * 10 + ("end_offset",) * 4 + ("read",)
+_KINDS: Final[tuple[Kind, ...]] = ("append",) * 9 + ("read",) * 5 + ("end_offset",) * 2 + ("poll",) * 2
+_BLIND: Final[tuple[Kind, ...]] = ("append",) * 10 + ("end_offset",) * 4 + ("read",)
 """Where hardly anybody looks, and acknowledgements do not say where: all depends on who may fill which hole."""
 
 
