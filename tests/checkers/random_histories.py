@@ -15,13 +15,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from checkers.mode import Copies, Density, Mode
-from model.operation import Row
+from model.operation import Kind, Row
 from tests.checkers.notation import TICK_NS, TOPIC
 
 MODES: Final = [Mode(density=density, copies=copies) for density in ("dense", "sparse") for copies in ("forbid", "retry")]
 _NOBODYS: Final = 99
 """A value that no append of these histories writes."""
-_KINDS: Final = ("append",) * 9 + ("read",) * 5 + ("end_offset",) * 2 + ("poll",) * 2
+_KINDS: Final[tuple[Kind, ...]] = ("append",) * 9 + ("read",) * 5 + ("end_offset",) * 2 + ("poll",) * 2
+_BLIND: Final[tuple[Kind, ...]] = ("append",) * 10 + ("end_offset",) * 4 + ("read",)
+"""Where hardly anybody looks, and acknowledgements do not say where: all depends on who may fill which hole."""
 
 
 def random_history(rng: random.Random, mode: Mode, mutations: int | None = None, floating: bool | None = None) -> list[Row]:
@@ -55,6 +57,7 @@ class _Simulation:
         self.dense, self.retry = mode.density == "dense", mode.copies == "retry"
         self.count = max(rng.randint(2, 7), rng.randint(2, 7))
         self.grid = self.count * rng.choice((1, 2, 4))
+        self.kinds, self.unplaced = (_BLIND, 0.6) if floating and rng.random() < 0.25 else (_KINDS, 0.2)
         self.log = _Log()
 
     def history(self) -> list[Row]:
@@ -75,7 +78,7 @@ class _Simulation:
             process=op,
             client="raw-0",
             node=1,
-            kind=rng.choice(_KINDS),
+            kind=rng.choice(self.kinds),
             type="ok",
             topic=TOPIC,
             partition=0,
@@ -114,7 +117,7 @@ class _Simulation:
         self.log.records.append(None)
 
     def _append(self, row: Row) -> None:
-        if row.type == "ok" and not (self.floating and self.rng.random() < 0.2):
+        if row.type == "ok" and not (self.floating and self.rng.random() < self.unplaced):
             row.offset = len(self.log.records)
         self.log.records.append(row.value)
 

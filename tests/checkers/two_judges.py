@@ -11,6 +11,8 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from checkers import log
 from checkers.columns import Columns
 from checkers.found import Checked
@@ -19,11 +21,10 @@ from checkers.part import parts
 from model.history import to_table
 from model.operation import Row
 from tests.checkers.brute_force import is_linearizable, operations
-from tests.checkers.notation import TOPIC, spell
+from tests.checkers.notation import spell
 from tests.checkers.random_histories import random_history
 
 _AT_ONCE = 500
-_MOST_OPERATIONS = 8
 
 
 @dataclass(frozen=True)
@@ -56,19 +57,27 @@ def judged(numbers: Sequence[int], mode: Mode, floating: bool | None = None) -> 
     for at in range(0, len(numbers), _AT_ONCE):
         some = numbers[at : at + _AT_ONCE]
         histories = [numbered(number, mode, floating=floating) for number in some]
-        for number, history, checked in zip(some, histories, looked_at(histories, mode), strict=True):
-            sparse, retry = mode.density == "sparse", mode.copies == "retry"
-            order = is_linearizable(operations(history), sparse=sparse, retry=retry)
+        for number, history, checked in zip(some, histories, looked_at(as_table(histories), mode), strict=True):
             names = tuple(found.name for found in checked.found if found.level == "committed")
-            yield Judged(number, mode, history, order, names)
+            yield Judged(number, mode, history, has_an_order(history, mode), names)
 
 
-def looked_at(histories: Sequence[Sequence[Row]], mode: Mode) -> list[Checked]:
-    """What the fast checker says of each."""
+def has_an_order(history: Sequence[Row], mode: Mode) -> bool:
+    return is_linearizable(operations(history), sparse=mode.density == "sparse", retry=mode.copies == "retry")
+
+
+def as_table(histories: Sequence[Sequence[Row]]) -> pa.Table:
+    """The i-th history is partition i."""
     rows = []
     for partition, history in enumerate(histories):
         for row in history:
-            row.partition, row.op = partition, _MOST_OPERATIONS * partition + row.op
-        rows += history
-    by_partition = {part.at: log.check_log(part, mode) for part in parts(Columns(to_table(rows)))}
-    return [by_partition[TOPIC, partition] for partition in range(len(histories))]
+            row.partition = partition
+            rows.append(row)
+    for op, row in enumerate(rows):
+        row.op = op
+    return to_table(rows)
+
+
+def looked_at(table: pa.Table, mode: Mode) -> list[Checked]:
+    """What the fast checker says of each partition."""
+    return [log.check_log(part, mode) for part in parts(Columns(table))]
