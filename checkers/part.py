@@ -54,6 +54,14 @@ class Part:
         column = self.columns.flag(name)
         return column if self._rows is None else column[self._rows]
 
+    def failed_with(self, error: str) -> Flags:
+        """Rows that ended with this error."""
+        number, errors = self.columns.words("error")
+        if error not in errors:
+            return np.broadcast_to(np.False_, self.count)
+        told: Flags = number == errors.index(error)
+        return told if self._rows is None else told[self._rows]
+
     @cached_property
     def op(self) -> Numbers:
         return self.number("op")
