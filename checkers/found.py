@@ -37,6 +37,8 @@ class Found:
     """When it was proven: the end of the last operation of the proof."""
     tell: Callable[[int], Witness]
     """The witness of one instance, in English and with its operations in the order of the proof."""
+    total: int | None = None
+    """How many there are, where they are counted and not enumerated (3.6): the columns then have one entry for all of them."""
     offset: Numbers | None = None
     """The offset that is concerned; -1 = none."""
     acked_ns: Numbers | None = None
@@ -58,7 +60,7 @@ class Found:
 
     @property
     def count(self) -> int:
-        return len(self.proof_ns)
+        return len(self.proof_ns) if self.total is None else self.total
 
 
 @dataclass(frozen=True, kw_only=True)
