@@ -24,7 +24,6 @@ NOT_READ = "final read incomplete"
 NOT_COMPLETE = "history incomplete"
 NO_CHANGES = "changes missing although records were lost"
 IN_VAIN = "none succeeded"
-CRASHED: Final = "checker crashed"
 _MOST_NAMED: Final = 8
 
 
@@ -53,15 +52,13 @@ def _without_changes(run: RunEvidence, promises: Promises) -> list[str]:
 
 
 def doubts_of_checkers(results: Iterable[CheckerResult]) -> list[str]:
-    """Each phrase once, whatever the number of partitions; of a checker that crashed its name, not its message."""
+    """Each phrase once, whatever the number of partitions; behind it what it is about."""
     about: dict[str, dict[str, None]] = {}
     for result in results:
         if result.reason is None or result.valid == "valid":
             continue
         phrase, _, details = result.reason.partition(": ")
-        if phrase == CRASHED:
-            details = result.name
-        elif not details and result.scope is not None and result.scope.partition is not None:
+        if not details and result.scope is not None and result.scope.partition is not None:
             details = _name((result.scope.topic, result.scope.partition))
         about.setdefault(phrase, {}).update({details: None} if details else {})
     return [_about(phrase, list(details)) for phrase, details in about.items()]

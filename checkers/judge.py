@@ -10,17 +10,20 @@ Not    finding (the other checkers), promising (checkers/promises.py), keeping i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from checkers import history
 from checkers.anomalies import anomalies_of
 from checkers.bounded import bounded
 from checkers.cells import seen_cells, unseen_cells
-from checkers.doubts import CRASHED, NOTHING, doubts_of_checkers, doubts_of_the_run, without_repeats
+from checkers.doubts import NOT_READ, NOTHING, doubts_of_checkers, doubts_of_the_run, without_repeats
 from checkers.found import Checked, Found
+from checkers.history import Beside
+from checkers.history import look as look_at_history
 from checkers.liveness import check_liveness
 from checkers.meanwhile import Meanwhile
 from checkers.mode import Mode
@@ -32,15 +35,16 @@ from checkers.signature import signature
 from checkers.tally import Tally
 from model.verdict import Anomaly, Cell, CheckerResult, Scope, Valid, Verdict, Witness, merge
 
-Look = Callable[[pa.Table, Mode], Sequence[Checked]]
+Look = Callable[[pa.Table, Mode, Beside], Sequence[Checked]]
 Live = Callable[[RunEvidence], Checked]
 _Result = TypeVar("_Result")
 
 
-def judge(run: RunEvidence, *, look: Look = history.look, live: Live = check_liveness) -> Verdict:
+def judge(run: RunEvidence, *, look: Look = look_at_history, live: Live = check_liveness) -> Verdict:
     """Of a run of ours, under its own promises."""
     promises, meanwhile, tally = Promises(run), Meanwhile(run.events, run.changes), Tally(run.table)
-    looked = list(_looked(look, run.table, Mode(freshness="fenced")))
+    beside = Beside(complete=run.complete, changes=run.changes, changes_complete=run.changes_complete)
+    looked = list(_looked(partial(look, run.table, Mode(freshness="fenced"), beside)))
     lived = _attempt("liveness", lambda: live(run))
     seen = (crashes(run.seen, run.plan.system), *invariants(run.seen.violations), comes_back(run.seen))
     judged = tuple(_judged([*looked, lived], promises, meanwhile))
@@ -57,10 +61,13 @@ def judge(run: RunEvidence, *, look: Look = history.look, live: Live = check_liv
 
 
 def judge_strict(
-    run_id: str, table: pa.Table, mode: Mode, allow: frozenset[str] = frozenset(), *, look: Look = history.look
+    run_id: str, table: pa.Table, mode: Mode, allow: frozenset[str] = frozenset(), *, look: Look = look_at_history
 ) -> Verdict:
     """Of somebody else's history: nothing is known of it but itself, and nothing is allowed but what its owner allows (10.1)."""
-    judged = tuple(_judged(list(_looked(look, table, mode)), Everything(allow), Meanwhile()))
+    looked = _looked(partial(look, table, mode, Beside()))
+    if not pc.any(table.column("final")).as_py():
+        looked = map(_content_without_final_read, looked)
+    judged = tuple(_judged(looked, Everything(allow), Meanwhile()))
     doubts = [] if judged and Tally(table).succeeded else [NOTHING]
     return _verdict(run_id, judged, cells=tuple(seen_cells(judged)), doubts=doubts)
 
@@ -96,12 +103,19 @@ def _cells(run: RunEvidence, judged: Sequence[CheckerResult], tally: Tally, prom
 # -- checkers -----------------------------------------------------------------------------------------------------------
 
 
-def _looked(look: Look, table: pa.Table, mode: Mode) -> Iterator[Checked | CheckerResult]:
-    looked = _attempt("history", lambda: look(table, mode))
+def _looked(look: Callable[[], Sequence[Checked]]) -> Iterator[Checked | CheckerResult]:
+    looked = _attempt("history", look)
     if isinstance(looked, CheckerResult):
         yield looked
     else:
         yield from one_fact_one_name(looked)
+
+
+def _content_without_final_read(looked: Checked | CheckerResult) -> Checked | CheckerResult:
+    """Where nobody meant to read everything once more, that nobody did is no doubt."""
+    if isinstance(looked, Checked) and looked.undecided.startswith(NOT_READ):
+        return replace(looked, undecided="")
+    return looked
 
 
 def _attempt(name: str, what: Callable[[], _Result]) -> _Result | CheckerResult:
@@ -109,7 +123,9 @@ def _attempt(name: str, what: Callable[[], _Result]) -> _Result | CheckerResult:
     try:
         return what()
     except Exception as error:  # noqa: BLE001 - any, for a doubt must not hide a failure
-        return CheckerResult(name=name, version=1, valid="unknown", reason=f"{CRASHED}: {type(error).__name__}: {error}")
+        return CheckerResult(
+            name=name, version=1, valid="unknown", reason=f"the checker {name} failed: {type(error).__name__}: {error}"
+        )
 
 
 def _judged(checked: Iterable[Checked | CheckerResult], judges: Judges, meanwhile: Meanwhile) -> Iterator[CheckerResult]:

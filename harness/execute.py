@@ -117,7 +117,9 @@ def summary(number: int, plan: Plan, recorded: Recorded, verdict: Verdict) -> Su
 
 
 def _witnesses(verdict: Verdict) -> tuple[str, ...]:
-    return tuple(w.text for checker in verdict.checkers for found in checker.anomalies for w in found.witnesses)
+    """Of what broke a promise; what was allowed, or not judged, stands in the verdict."""
+    anomalies = (found for checker in verdict.checkers for found in checker.anomalies if found.cell == "forbidden")
+    return tuple(witness.text for found in anomalies for witness in found.witnesses)
 
 
 def _when(row: Mapping[str, Any]) -> str:
