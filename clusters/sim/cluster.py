@@ -244,6 +244,7 @@ def _told(violation: invariants.Violation) -> Violation:
         name=violation.name,
         text=violation.text,
         at_ns=violation.at_ns,
+        after=violation.after,
         beliefs=violation.beliefs,
         story=violation.story,
     )
