@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from checkers.columns import FOREVER
 from checkers.disturbances import BEGINNING, Window, boundaries, disturbances, last_heal_ns, later, quiet_windows
-from checkers.healthy_core import Core, cores
+from checkers.healthy_core import Core, cores, lost_to_voters
 from checkers.run_evidence import RunEvidence
 from model.cluster import TopicPartition
 from model.config import recovery_bound_ns
@@ -39,10 +39,19 @@ class InSync:
         self._rows = sorted(rows, key=lambda row: int(row["at_ns"]))
         self._times = [int(row["at_ns"]) for row in self._rows]
 
-    def at(self, at_ns: int) -> frozenset[int]:
-        """Nobody, where nothing is known."""
-        index = bisect_right(self._times, at_ns) - 1
-        return frozenset(self._rows[index]["isr"] or ()) if index >= 0 else frozenset()
+    def throughout(self, from_ns: int, to_ns: int) -> frozenset[int]:
+        """Who was in sync all the time; nobody, where nothing is known."""
+        members = [frozenset(row["isr"] or ()) for row in self._between(from_ns, to_ns)]
+        return frozenset.intersection(*members) if members else frozenset()
+
+    def leaders(self, from_ns: int, to_ns: int) -> frozenset[int]:
+        """Who led at some time between these two."""
+        return frozenset(row["leader"] for row in self._between(from_ns, to_ns) if row["leader"] is not None)
+
+    def _between(self, from_ns: int, to_ns: int) -> Sequence[Mapping[str, Any]]:
+        """With what was in force when it began."""
+        first = bisect_right(self._times, from_ns) - 1
+        return self._rows[max(first, 0) : bisect_right(self._times, to_ns)] if first >= 0 else ()
 
     def fewer_than(self, count: int) -> list[Window]:
         """When fewer replicas were in sync than that, or than there are."""
@@ -139,17 +148,25 @@ class Circumstances:
         ]
 
     def core(self, at: TopicPartition, from_ns: int, to_ns: int) -> Core | None:
-        """V3 m replicas of the last ISR, a majority of voters and a client group, touched by nothing from R before this time on:
-        a replica that came back just before has still to catch up."""
+        """V3 m replicas that were in sync all the time, a majority of voters and a client group, touched by nothing from R before
+        this time on: a replica that came back just before has still to catch up.
+
+        The leader must be one of them, or lost to the controllers too: one that only clients or followers cannot reach stays in
+        office by right.
+        """
         if not self.isr_known(at):
             return None
         since_ns = from_ns - self.recovery_ns
         restarted = {row["node"] for row in self._run.registrations if since_ns <= row["at_ns"] <= to_ns}
-        replicas, quorum = self.in_sync(at).at(from_ns) - restarted, frozenset(voters(self.plan)) - self._unfit_voters
+        in_sync, quorum = self.in_sync(at), frozenset(voters(self.plan)) - self._unfit_voters
+        replicas = in_sync.throughout(from_ns, to_ns) - restarted
+        leaders = in_sync.leaders(later(from_ns, self.recovery_ns), to_ns)
         concerned = [one for one in self.told if one.fired_ns <= from_ns and one.until_ns >= since_ns]
+        gone = lost_to_voters(self.plan, [one for one in concerned if one.until_ns > from_ns])
         for core in cores(self.plan, concerned):
             of_voters = 2 * len(core.voters(self.plan) & quorum) > len(voters(self.plan))
-            if core.groups and of_voters and len(core.brokers(self.plan) & replicas) >= self.min_isr(at):
+            enough = of_voters and len(core.brokers(self.plan) & replicas) >= self.min_isr(at)
+            if enough and core.groups and leaders <= core.members | (gone - restarted):
                 return core
         return None
 

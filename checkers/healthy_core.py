@@ -20,6 +20,10 @@ from model.vocabulary import FAULTS
 
 MOST_CHOICES: Final = 256
 CLOCKS: Final = frozenset({"skew", "jump", "strobe", "drift"})
+ENDING: Final = frozenset({"kill", "lossy_kill", "pause", "wipe", "lose_unsynced", "tear"})
+"""Nodes that these concern do not run, or stand still."""
+BREAKING: Final = frozenset({"cut", "hold", "refuse", "silent"})
+"""Nothing passes."""
 SIDED: Final = (None, "between", "isolate")
 """Shapes whose links follow from the sides that the table of events names."""
 
@@ -69,6 +73,21 @@ def _without(plan: Plan, one: Disturbance) -> list[Members]:
     if len(sides) == 1:
         sides.append(everybody(plan) - sides[0])
     return list(dict.fromkeys(sides)) if len(sides) == 2 else []
+
+
+def lost_to_voters(plan: Plan, told: Sequence[Disturbance]) -> Members:
+    """Nodes that are surely down, or of which no voter hears anything, while all of these last."""
+    gone: set[int] = set()
+    for one in told:
+        sides = [frozenset(side) for side in one.args.get("sides", ())]
+        if one.fault in ENDING:
+            gone.update(one.nodes)
+        elif one.fault in BREAKING and not one.args.get("one_way") and one.args.get("streams", "both") == "both":
+            if len(sides) == 1:
+                gone |= sides[0]
+            for side, other in (sides, sides[::-1]) if len(sides) == 2 else ():
+                gone |= side if other >= frozenset(plan.nodes.controller_ids) else frozenset()
+    return frozenset(gone)
 
 
 def group_of(plan: Plan, client: str) -> int | None:

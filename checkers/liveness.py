@@ -58,9 +58,9 @@ def _checked(part: Part, view: Circumstances) -> Checked:
     found: list[Found | None] = [_stuck(part, view, counts)]
     if part.at[0] in view.plan.topics:
         comes_back = _comes_back(part, view, counts)
-        since_ns = FOREVER if comes_back is None or view.healed_ns is None else view.healed_ns
+        told_since_ns = view.healed_ns if comes_back is not None or view.told_already else None
         found += [comes_back, _is_read(part, view, counts)]
-        found += [_goes_on(part, view, counts, since_ns), _resumes(part, view, counts), _is_readable(part, view, counts)]
+        found += [_goes_on(part, view, counts, told_since_ns), _resumes(part, view, counts), _is_readable(part, view, counts)]
     return Checked(name=NAME, at=part.at, found=tuple(each for each in found if each is not None), counts=counts)
 
 
@@ -130,7 +130,7 @@ def _tell_unread(part: Part, view: Circumstances, rows: Rows, moved: Rows, windo
 # -- V2 -----------------------------------------------------------------------------------------------------------------
 
 
-def _goes_on(part: Part, view: Circumstances, counts: Counter[str], told_since_ns: int) -> Found | None:
+def _goes_on(part: Part, view: Circumstances, counts: Counter[str], told_since_ns: int | None) -> Found | None:
     """While nothing is broken, no gap is longer than G. `told_since_ns`: what lies behind it was told as V1."""
     counted = np.ones(part.count, np.bool_) if view.isr_known(part.at) else ~errors(part, TOO_FEW_REPLICAS)
     tries = Tries(part, counted, np.ones(part.count, np.bool_))
@@ -139,7 +139,7 @@ def _goes_on(part: Part, view: Circumstances, counts: Counter[str], told_since_n
     for stretch in tries.stretches(view.gap_ns):
         windows = view.quiet(part.at) if windows is None else windows
         window = longest_common((stretch.from_ns, stretch.to_ns), windows)
-        if window[1] > told_since_ns:
+        if told_since_ns is not None and window[1] > told_since_ns:
             continue
         long = window[1] - window[0] > view.gap_ns
         if long and tries.tried_again(*window) and not view.excused(part.at, window[1]):
