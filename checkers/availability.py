@@ -153,8 +153,8 @@ def _longest(cuts: Numbers, lengths: Numbers) -> Silence:
 
 def _recoveries(accepted_ns: Numbers, busy: Sequence[tuple[int, int | None]]) -> tuple[int | None, ...]:
     recovered: list[int | None] = []
-    later = [*(from_ns for from_ns, _ in busy[1:]), None]
-    for (_, healed_ns), next_ns in list(zip(busy, later, strict=True))[-MOST_POINTS:]:
+    following: list[int | None] = [*(from_ns for from_ns, _ in busy[1:]), None]
+    for (_, healed_ns), next_ns in list(zip(busy, following, strict=False))[-MOST_POINTS:]:
         if healed_ns is None:
             continue
         index = int(np.searchsorted(accepted_ns, healed_ns))
