@@ -9,6 +9,7 @@ Not    which faults bring a mutant to light, and what is then seen (BUGS "Signs 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from replication.errors import Error
 from replication.image import BrokerRegistration
@@ -109,7 +110,7 @@ class MinIsrCopiesAreEnough(IsrRules):
         return ends[min(min_isr, len(ends)) - 1]
 
 
-class AcksTooEarly(AcksAtAppend, MinIsrCopiesAreEnough):
+class AcksTooEarly(MinIsrCopiesAreEnough, AcksAtAppend):
     """B28 acks=all is answered at append, and the high watermark needs no more than min ISR copies.
 
     Acknowledged and readable records are lost with the few that have them.
@@ -187,17 +188,16 @@ def questions_of(mutant: type) -> frozenset[str]:
 
 def rules_with(names: Sequence[str]) -> Rules:
     """The right rules but for these mutants. Raises ValueError for an unknown one, and for two that answer one question."""
-    answered: dict[str, str] = {}
+    answers: dict[str, Any] = {}
+    given_by: dict[str, str] = {}
     for name in names:
         if name not in MUTANTS:
             raise ValueError(f"no such mutant: {name!r}")
-        for question in questions_of(MUTANTS[name]):
-            if question in answered:
-                raise ValueError(f"{answered[question]} and {name} answer the same question, {question}")
-            answered[question] = name
-    if not names:
-        return Rules()
-    mutated: type[Rules] = type("Mutated", (*(MUTANTS[name] for name in names), Rules), {})
+        for question in sorted(questions_of(MUTANTS[name])):
+            if question in answers:
+                raise ValueError(f"{given_by[question]} and {name} answer the same question, {question}")
+            answers[question], given_by[question] = getattr(MUTANTS[name], question), name
+    mutated: type[Rules] = type("Mutated", (Rules,), answers) if names else Rules
     return mutated()
 
 
