@@ -79,13 +79,14 @@ def run(
     ] = None,
     jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Worker processes; without it, one per core.")] = None,
     store: StorePath = "store",
+    mutant: Annotated[str, typer.Option(metavar="NAMES", help="Wrong rules to switch on, such as B11 or B11,B13.")] = "",
     overrides: Overrides = [],  # noqa: B006  typer reads the default and never changes it
     as_json: Json = False,
 ) -> int:
     """Run a plan in the simulator, once or many times; the same command goes on with a campaign that was interrupted."""
     from harness.commands import run_plan
 
-    more = [*overrides, *([] if seed is None else [f"seed={seed}"])]
+    more = [*overrides, *([] if seed is None else [f"seed={seed}"]), *([f"mutants=[{mutant}]"] if mutant else [])]
     return run_plan(plan, more, runs=runs, jobs=jobs, store=store, as_json=as_json)
 
 

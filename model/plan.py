@@ -96,11 +96,14 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judge(msgspec.Struct, frozen=True, kw_only=True):
-    """R: how long a healed cluster may take (none = computed from the config); G: the longest quiet gap."""
+    """R: how long a healed cluster may take (none = computed from the config); G: the longest quiet gap.
+
+    on_violation: of an invariant, in the simulator: stop there, note it and go on, or look into no node at all.
+    """
 
     recovery_ns: Duration | None = msgspec.field(default=None, name="R")
     gap_ns: Duration = msgspec.field(default=5 * 10**9, name="G")
-    on_violation: Literal["stop", "note"] = "stop"
+    on_violation: Literal["stop", "note", "off"] = "stop"
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

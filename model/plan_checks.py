@@ -18,7 +18,7 @@ from model.plan import Plan
 from model.reading import read
 from model.refusal import near_miss
 from model.schedule_checks import check_condition, events_make_sense, events_of, one_of
-from model.vocabulary import CLIENTS, CLUSTERS, PROFILES, SYSTEMS, WORKLOADS
+from model.vocabulary import CLIENTS, CLUSTERS, MUTANTS, PROFILES, SYSTEMS, WORKLOADS
 
 
 def check(plan: Plan, node: Node) -> None:
@@ -45,6 +45,7 @@ def _mutants_are_ours(plan: Plan, node: Node) -> None:
     if plan.mutants and plan.system != "isr":
         raise node.refuse(f"{plan.system} has no mutants to switch on", "mutants", allowed="[], or system: isr")
     for i, mutant in enumerate(plan.mutants):
+        one_of(node, ("mutants", i), mutant, MUTANTS, what="mutant")
         if mutant in plan.mutants[:i]:
             raise node.refuse(f"{mutant} stands here twice", "mutants", i, allowed="each mutant once")
 

@@ -119,7 +119,7 @@ def plans(draw: st.DrawFn) -> Plan:
         seed=draw(st.integers(0, 2**63 - 1)),
         tag=draw(st.none() | st.integers(0, 2**19 - 1)),
         for_ns=for_ns,
-        mutants=tuple(draw(st.lists(st.sampled_from(["B11", "B13", "B31a"]), unique=True))),
+        mutants=tuple(draw(st.lists(st.sampled_from(["B11", "B13", "B28a"]), unique=True))),
         client_groups=draw(st.integers(1, 50)),
         needs=tuple(draw(st.lists(st.sampled_from(["cut", "gate"]), unique=True))),
         nodes=nodes,
@@ -134,7 +134,7 @@ def plans(draw: st.DrawFn) -> Plan:
         ),
         schedule=draw(st.one_of(st.sampled_from(["swarm", "none"]), schedules(for_ns, tuple(topics), brokers))),
         judge=draw(
-            st.builds(Judge, recovery_ns=st.none() | durations, gap_ns=durations, on_violation=st.sampled_from(["stop", "note"]))
+            st.builds(Judge, recovery_ns=st.none() | durations, gap_ns=durations, on_violation=st.sampled_from(["stop", "note", "off"]))
         ),
     )
 
