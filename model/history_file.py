@@ -15,11 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from model.history import SCHEMA, SCHEMA_VERSION, conform, open_parquet
-from model.history_checks import one_of
 from model.refusal import Refusal, UnusableFile
 
 ROWS_AT_ONCE = 65_536
@@ -75,7 +72,9 @@ class ParquetRows:
                 yield from conform(table).to_batches()
                 done += piece.num_rows
         except _DAMAGE as error:
-            problem = f"found damaged data ({_said(error)}), expected rows {done - self._begins[group]} and on"
+            problem = (
+                f"found data that cannot be read ({_said(error)}), expected row {done - self._begins[group]} and those after it"
+            )
             raise UnusableFile(problem, where=f"{self._name}, row group {group}") from None
 
 
@@ -131,21 +130,20 @@ def _in_range(table: pa.Table, place: Any) -> pa.Table:
             continue
         wrong = _outside(column, field.type.bit_width)
         if wrong >= 0:
-            problem = f"{field.name}: found {column[wrong].as_py()}, expected {one_of([str(field.type)])}"
+            problem = f"{field.name}: found {column[wrong].as_py()}, expected a number of type {field.type}"
             raise UnusableFile(problem, where=place(wrong))
         table = table.set_column(table.schema.get_field_index(field.name), field.name, column.cast(field.type))
     return table
 
 
 def _outside(column: pa.ChunkedArray, bits: int) -> int:
-    """The first number that needs more bits; -1: none does. Numbers of 64 bits with a sign lose nothing in the comparison."""
-    wide = column.cast(pa.decimal128(20)) if column.type == pa.uint64() else column.cast(pa.int64())
-    wrong = pc.or_(pc.less(wide, -(2 ** (bits - 1))), pc.greater(wide, 2 ** (bits - 1) - 1))
-    first: int = pc.index(wrong, True).as_py()
-    return first
+    """The first number that needs more bits; -1: none does."""
+    numbers = column.fill_null(0).to_numpy()
+    wrong = (numbers < -(2 ** (bits - 1))) | (numbers > 2 ** (bits - 1) - 1)
+    return int(wrong.argmax()) if wrong.any() else -1
 
 
 def _said(error: BaseException) -> str:
     """The first line of what pyarrow says, without a full stop."""
     lines = str(error).splitlines() or [type(error).__name__]
-    return lines[0][:120].rstrip(".")
+    return ascii(lines[0][:160].rstrip("."))[1:-1]

@@ -196,8 +196,8 @@ def _explained(line: bytes, error: Exception) -> str:
         return f"found {quoted_bytes(line)}, expected one JSON object: {reason}"
     if "kind" not in raw and ("f" in raw or raw.get("type") == msgspec.Raw(b'"invoke"')):
         return "found a Jepsen-like operation (`f`, `type`), expected one with `kind`: this form cannot be read yet"
-    for name in FIELDS:
-        if name not in raw and FIELDS[name].required:
+    for name, field in FIELDS.items():
+        if name not in raw and field.required:
             return f"{name}: found nothing, expected {expected_of(name)}"
     name = _field_of(error)
     return f"{name}: found {quoted_bytes(bytes(raw.get(name, b'')))}, expected {expected_of(name)}"

@@ -22,6 +22,8 @@ CLUSTERS = ("sim", "local", "docker", "ssh")
 PROFILES = ("brisk", "kafka")
 
 Aim = Literal["links", "nodes", "partition", "cluster"]
+Form = Literal["parquet", "jsonl"]
+"""What a history from elsewhere may come as."""
 
 
 class Argument(msgspec.Struct, frozen=True):
