@@ -33,12 +33,10 @@ class ParquetRows:
             self._file = open_parquet(path, name, distrust=True)
             schema = self._file.schema_arrow
             metadata = {key.decode(): value.decode() for key, value in (self._file.metadata.metadata or {}).items()}
-        except Refusal as refusal:
-            raise UnusableFile(f"found {refusal.problem}, expected a history in Parquet", where=name) from None
-        except _DAMAGE as error:
-            raise UnusableFile(f"found {_said(error)}, expected a history in Parquet", where=name) from None
+        except (Refusal, *_DAMAGE) as error:
+            raise UnusableFile(f"found what cannot be read ({_said(error)}), expected a whole Parquet file", where=name) from None
         _check_metadata(metadata, schema, name)
-        self._columns = _known_columns(schema, name)
+        self._columns = _known_columns(schema, name, ours="tidemark.schema" in metadata)
         groups = self._file.metadata.num_row_groups
         self._begins = [0]
         for group in range(groups):
@@ -72,9 +70,7 @@ class ParquetRows:
                 yield from conform(table).to_batches()
                 done += piece.num_rows
         except _DAMAGE as error:
-            problem = (
-                f"found data that cannot be read ({_said(error)}), expected row {done - self._begins[group]} and those after it"
-            )
+            problem = f"found what cannot be read ({_said(error)}), expected row {done - self._begins[group]} and those after it"
             raise UnusableFile(problem, where=f"{self._name}, row group {group}") from None
 
 
@@ -87,12 +83,12 @@ def _check_metadata(metadata: dict[str, str], schema: pa.Schema, name: str) -> N
         raise UnusableFile("run: found a pack of many runs, expected the history of one", where=name)
 
 
-def _known_columns(schema: pa.Schema, name: str) -> list[str]:
-    """The columns that a history has, each of a type that can become its own."""
+def _known_columns(schema: pa.Schema, name: str, *, ours: bool) -> list[str]:
+    """The columns that a history has, each of a type that can become its own. A file of ours has them all."""
     for field in SCHEMA:
         if field.name not in schema.names:
-            if not field.nullable:
-                raise UnusableFile(f"{field.name}: found no such column, expected one of type {field.type}", where=name)
+            if ours or not field.nullable:
+                raise UnusableFile(f"{field.name}: found no such column, expected one of type {_wanted(field.type)}", where=name)
             continue
         if schema.names.count(field.name) > 1:
             raise UnusableFile(f"{field.name}: found several such columns, expected one", where=name)
@@ -144,6 +140,7 @@ def _outside(column: pa.ChunkedArray, bits: int) -> int:
 
 
 def _said(error: BaseException) -> str:
-    """The first line of what pyarrow says, without a full stop."""
-    lines = str(error).splitlines() or [type(error).__name__]
-    return ascii(lines[0][:160].rstrip("."))[1:-1]
+    """The first sentence of what pyarrow says."""
+    told = error.problem if isinstance(error, Refusal) else str(error)
+    first = (told.splitlines() or [type(error).__name__])[0].removeprefix("not a Parquet file that can be read: ")
+    return "".join(letter if letter.isprintable() else "?" for letter in first.split(". ")[0].rstrip(". ")[:160])
