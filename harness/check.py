@@ -22,7 +22,7 @@ from harness.check_told import Reading, as_data, tell
 from harness.history_forms import HistoryFile
 from harness.terminal import Terminal, put
 from model.history import SCHEMA, WORDS, conform
-from model.history_checks import check_rows, check_together
+from model.history_checks import Place, check_rows, check_together
 from model.refusal import ExitCode, UnusableFile
 from model.verdict import Verdict, exit_code
 from model.vocabulary import Form
@@ -52,30 +52,47 @@ def check_file(
 def read_history(path: Path, form: Form | None, console: Terminal) -> tuple[pa.Table, str]:
     """The whole history, well formed, and what its run is called."""
     file = HistoryFile(path, form)
-    pieces: list[pa.Table] = []
-    rows = 0
+    kept = _Kept(file.name, file.source.place)
     with file.stream, Reading(console, file.name, file.total) as reading:
         for batch in file.source.batches():
-            piece, begin = pa.Table.from_batches([batch]), rows
-            check_rows(piece, lambda row, begin=begin: file.source.place(begin + row))  # type: ignore[misc]
-            rows += piece.num_rows
-            pieces.append(piece)
-            if len(pieces) == MOST_PIECES:
-                pieces = [_joined(pieces, file.name)]
-            reading.at(file.done(rows), rows)
-    table = _joined(pieces, file.name)
-    check_together(table, file.source.place)
-    return table, file.run_id
+            kept.add(pa.Table.from_batches([batch]))
+            reading.at(file.done(kept.rows), kept.rows)
+    return kept.whole(), file.run_id
 
 
-def _joined(pieces: list[pa.Table], name: str) -> pa.Table:
-    """One table, and each word in it once."""
-    if not pieces:
-        return SCHEMA.empty_table()
-    try:
-        return conform(pa.concat_tables(pieces))
-    except pa.ArrowInvalid:
-        raise UnusableFile(_too_many_words(pieces), where=name) from None
+class _Kept:
+    """The operations read so far. What they may not say beside each other is asked each time there are twice as many: a file
+    that repeats itself is not read to its end."""
+
+    def __init__(self, name: str, place: Place) -> None:
+        self.rows = self._checked = 0
+        self._name, self._place = name, place
+        self._pieces: list[pa.Table] = []
+
+    def add(self, piece: pa.Table) -> None:
+        begin = self.rows
+        check_rows(piece, lambda row: self._place(begin + row))
+        self._pieces.append(piece)
+        self.rows += piece.num_rows
+        if self.rows >= 2 * self._checked:
+            self.whole()
+        elif len(self._pieces) == MOST_PIECES:
+            self._join()
+
+    def whole(self) -> pa.Table:
+        table = self._join()
+        if self._checked < self.rows:
+            check_together(table, self._place)
+            self._checked = self.rows
+        return table
+
+    def _join(self) -> pa.Table:
+        """One table, and each word in it once."""
+        try:
+            self._pieces = [conform(pa.concat_tables(self._pieces or [SCHEMA.empty_table()]))]
+        except pa.ArrowInvalid:
+            raise UnusableFile(_too_many_words(self._pieces), where=self._name) from None
+        return self._pieces[0]
 
 
 def _too_many_words(pieces: list[pa.Table]) -> str:

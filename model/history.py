@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -121,12 +122,18 @@ def _array(values: tuple[Any, ...], kind: pa.DataType) -> pa.Array:
 
 
 def _absent(length: int, kind: pa.DataType) -> pa.Array:
-    """Nothing but nulls: zeros that the system has handed out and nobody has touched, so that they take no memory."""
+    """Nothing but nulls; all absent columns of one length share their zeros."""
     if isinstance(kind, pa.DictionaryType):
         return pa.DictionaryArray.from_arrays(_absent(length, kind.index_type), pa.array([], pa.string()))
-    zeros = pa.py_buffer(np.zeros(8 * length + 8, np.uint8))
+    zeros = _zeros(length)
     children = [pa.array([], kind.value_type)] if pa.types.is_list(kind) else None
-    return pa.Array.from_buffers(kind, length, [zeros, zeros][: kind.num_buffers], length, children=children)
+    return pa.Array.from_buffers(kind, length, [zeros, zeros], length, children=children)
+
+
+@lru_cache(maxsize=4)
+def _zeros(length: int) -> pa.Buffer:
+    """Enough for the widest column; a long one is memory that nobody has touched, which is none."""
+    return pa.py_buffer(np.zeros(8 * length + 8, np.uint8))
 
 
 def _words_array(values: tuple[Any, ...], kind: pa.DictionaryType) -> pa.Array:
