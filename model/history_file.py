@@ -65,7 +65,7 @@ class ParquetRows:
         try:
             pieces = self._file.iter_batches(ROWS_AT_ONCE, row_groups=[group], columns=self._columns, use_threads=False)
             for piece in pieces:
-                piece.validate(full=True)
+                _check_columns(piece, self.place(done))
                 table = _in_range(pa.Table.from_batches([piece]), lambda row, done=done: self.place(done + row))
                 yield from conform(table).to_batches()
                 done += piece.num_rows
@@ -114,6 +114,17 @@ def _wanted(kind: pa.DataType) -> str:
     if pa.types.is_dictionary(kind):
         return "text"
     return f"a list of {kind.value_type}" if pa.types.is_list(kind) else str(kind)
+
+
+def _check_columns(piece: pa.RecordBatch, where: str) -> None:
+    """Texts are UTF-8, codes have words, lists lie where they should."""
+    for name, column in zip(piece.schema.names, piece.columns, strict=True):
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid as error:
+            why = str(error).rsplit("Invalid: ", 1)[-1]
+            problem = f"{name}: found what cannot be read ({why}), expected {_wanted(SCHEMA.field(name).type)}"
+            raise UnusableFile(problem, where=f"{where} and those after it") from None
 
 
 def _in_range(table: pa.Table, place: Any) -> pa.Table:
