@@ -25,6 +25,8 @@ MUTANTS = ("B01", "B09", "B11", "B13", "B23", "B28", "B28a", "B28b", "B32", "B33
 """Wrong rules of the system `isr`, by their ids in BUGS; a letter where a bug can be got wrong in several ways."""
 
 Aim = Literal["links", "nodes", "partition", "cluster"]
+Form = Literal["parquet", "jsonl"]
+"""What a history from elsewhere may come as."""
 
 
 class Argument(msgspec.Struct, frozen=True):

@@ -172,7 +172,7 @@ def rows(draw: st.DrawFn, op: int) -> Row:
         at_end=draw(st.none() | st.booleans()),
         base_offset=draw(st.none() | offsets),
         values=draw(st.none() | value_lists),
-        offsets=draw(st.none() | value_lists),
+        offsets=draw(st.none() | st.lists(offsets, max_size=5)),
         epochs=draw(st.none() | st.lists(small, max_size=5)),
         leader_epoch=draw(st.none() | small),
         start_ns=draw(st.integers(0, 2**60)),
