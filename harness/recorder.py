@@ -198,10 +198,9 @@ class _Request:
         return self._outcome(0)
 
     def again(self, batch: tuple[Operation, ...]) -> None:
-        if [each.value for each in batch] != [each.value for each in self.batch]:
-            raise ValueError("an append that is sent again keeps its values")
         if self.process.recorder.is_open(self):
-            self.batch = batch
+            pairs = zip(batch, self.batch, strict=True)
+            self.batch = tuple(msgspec.structs.replace(each, value=sent.value) for each, sent in pairs)
             self.send()
 
     def end(self) -> tuple[Row, ...]:

@@ -24,17 +24,12 @@ class Attempts(Protocol):
     """Appends that may be sent again: one operation per record, whatever the number of requests for it (CHECKERS 2.2)."""
 
     @property
-    def batch(self) -> tuple[Operation, ...]:
-        """As it was sent last, with the values that it was given."""
-        ...
-
-    @property
     def outcome(self) -> Outcome:
         """What it has come to, by what was told of every attempt so far."""
         ...
 
     def again(self, batch: tuple[Operation, ...]) -> None:
-        """One more attempt, once the last one was told of: the same values, perhaps under other sequences."""
+        """One more attempt, once the last one was told of: perhaps under other sequences, always with the same values."""
         ...
 
     def end(self) -> tuple[Row, ...]:

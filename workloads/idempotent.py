@@ -4,7 +4,7 @@ In     a Stage
 Out    bursts of batches to one partition at a time, several of them in flight; reads and end offsets; a producer id now and then.
        One process in three only looks. The rate counts requests, the first attempts of batches among them
 Keeps  producers come and go: after some forty bursts a process waits for what is open and takes a new producer id. Half of the
-       ids begin so near the end of their sequences that these wrap
+       ids begin so near the end of their sequences that these wrap. Between bursts an epoch is raised now and then
 Not    what is sent again, and under which sequence: lane.py
 """
 
@@ -27,6 +27,7 @@ from workloads.writing import Writing
 LOOKS = 20  # of 100 ticks of a producer, where nothing is open
 ONLY_LOOKS = 0, 75  # the shares of the others: no appends, reads, and the rest asks for the end offset
 BURSTS = 40  # of one producer id, on average
+BURSTS_OF_AN_EPOCH = 20  # in one partition, on average, unless something goes wrong
 NEAR_THE_END = 30  # sequences before they wrap
 
 
@@ -103,6 +104,8 @@ class _Producer:
         lane = self._lanes.get(where)
         if lane is None:
             lane = self._lanes[where] = Lane(self._time, self._process, self._workload, identity)
+        if lane.idle and happens(self._acts, 1, BURSTS_OF_AN_EPOCH):
+            lane.raise_epoch()
         begun = min(lane.room, between(self._acts, 1, self._workload.in_flight))
         for _ in range(begun):
             count = leave.take(between(self._acts, 1, self._workload.batch))

@@ -2,7 +2,8 @@
 
 In     batches, as the workload makes them; the fact of every attempt
 Out    attempts under producer id, epoch and sequence; each batch, when it is over
-Keeps  order: a batch that must be sent again holds back whatever follows it, as Kafka's own producer does
+Keeps  order: a batch that must be sent again holds back whatever follows it, as Kafka's own producer does; so does the first one
+       of all, for until its answer nobody knows that the leader was found
        one copy: what may have been written is sent again under the same sequence or not at all. Only what was certainly refused
        moves to a new epoch, which begins when nothing is on its way any more. Epochs are the producer's own to raise: without a
        transactional id no broker does it (6.15)
@@ -58,12 +59,12 @@ class Identity(msgspec.Struct, frozen=True):
 class _Batch:
     """One batch that is not over."""
 
-    __slots__ = ("attempts", "due_ns", "give_up_ns", "on_its_way", "over", "retries", "was_first")
+    __slots__ = ("attempts", "due_ns", "give_up_ns", "on_its_way", "over", "records", "retries", "was_first")
 
     attempts: Attempts
 
-    def __init__(self, give_up_ns: int, over: Callable[[tuple[Row, ...]], None]) -> None:
-        self.give_up_ns, self.over = give_up_ns, over
+    def __init__(self, records: tuple[Operation, ...], give_up_ns: int, over: Callable[[tuple[Row, ...]], None]) -> None:
+        self.records, self.give_up_ns, self.over = records, give_up_ns, over
         self.retries = self.due_ns = 0
         self.on_its_way = self.was_first = False
 
@@ -75,6 +76,7 @@ class Lane:
         self._time, self._process, self._workload = time, process, workload
         self._id, self._epoch, self._next = identity.producer_id, identity.epoch, identity.first_sequence
         self._open: list[_Batch] = []
+        self._flows = False  # what was sent last was written
         self._broken = self._stopped = self._worn_out = False
 
     @property
@@ -85,7 +87,7 @@ class Lane:
     def room(self) -> int:
         """How many batches may begin now."""
         held_up = self._broken or self._worn_out or any(not each.on_its_way for each in self._open)
-        return 0 if held_up else self._workload.in_flight - len(self._open)
+        return 0 if held_up else (self._workload.in_flight if self._flows else 1) - len(self._open)
 
     @property
     def worn_out(self) -> bool:
@@ -93,10 +95,17 @@ class Lane:
         return self._worn_out
 
     def begin(self, records: tuple[Operation, ...], over: Callable[[tuple[Row, ...]], None]) -> None:
-        each = _Batch(self._time.now_ns() + self._workload.deliver_within, over)
+        each = _Batch(self._numbered(records), self._time.now_ns() + self._workload.deliver_within, over)
         self._open.append(each)
         self._leaves(each)
-        each.attempts = self._process.attempt(self._numbered(records), lambda fact: self._on_told(each, fact))
+        each.attempts = self._process.attempt(each.records, lambda fact: self._on_told(each, fact))
+
+    def raise_epoch(self) -> None:
+        """Begin anew, with sequence 0, while nothing is open."""
+        if self._epoch == LAST_EPOCH:
+            self._worn_out = True
+        else:
+            self._epoch, self._next = self._epoch + 1, 0
 
     def stop(self) -> None:
         """Nothing is sent again."""
@@ -117,13 +126,8 @@ class Lane:
     def _leaves(self, each: _Batch) -> None:
         each.on_its_way, each.was_first = True, self._open[0] is each
 
-    def _send_again(self, each: _Batch, records: tuple[Operation, ...]) -> None:
-        each.retries += 1
-        self._leaves(each)
-        each.attempts.again(records)
-
     def _on_told(self, each: _Batch, fact: str) -> None:
-        each.on_its_way = False
+        each.on_its_way, self._flows = False, fact in WRITTEN
         each.due_ns = self._time.now_ns() + min(BACK_OFF_NS << min(each.retries, 10), MOST_BACK_OFF_NS)
         if fact in WRITTEN:
             self._end(each)
@@ -161,7 +165,9 @@ class Lane:
         if each not in self._open or each.on_its_way or each.retries != attempt or self._broken:
             return  # something else came first
         if self._has_time(each):
-            self._send_again(each, each.attempts.batch)
+            each.retries += 1
+            self._leaves(each)
+            each.attempts.again(each.records)
         else:
             self._broken = True
             self._end(each)
@@ -181,10 +187,9 @@ class Lane:
         if any(each.on_its_way for each in self._open):
             return
         self._broken = False
-        if self._epoch == LAST_EPOCH:
-            self._worn_out = True
+        self.raise_epoch()
+        if self._worn_out:
             self.stop()
-            return
-        self._epoch, self._next = self._epoch + 1, 0
         for each in self._open:
-            self._send_again(each, self._numbered(each.attempts.batch))
+            each.records = self._numbered(each.records)
+        self._wait_for_the_first()
