@@ -120,7 +120,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     processes: Annotated[int, whole(1, 10_000)] = 5
     rate: RateField = Rate(50, "s")
     acks: Acks = -1
-    acks_of_processes: tuple[Acks, ...] = ()  # instead of `acks`: dealt out to the processes in turn
+    acks_of_processes: tuple[Acks, ...] = ()  # instead of `acks`: dealt out, in turn, to the processes that append
     batch: Annotated[int, whole(1, 1_000)] = 4  # most records of one
     value_size: ValueSize = Sizes(LEAST_VALUE, LEAST_VALUE)
     spread: Literal["even", "hot"] = "even"  # hot: the first partition gets four in five

@@ -39,7 +39,8 @@ class ConsumerWorkload:
         self._actors = [self._actor(stage, process) for process in stage.processes]
 
     def _actor(self, stage: Stage, process: Process) -> LogActor | _Consumer:
-        return LogActor(stage, process, self.phases, SHARES) if process.number % 3 == 0 else _Consumer(stage, process)
+        writer, role = divmod(process.number, 3)
+        return _Consumer(stage, process) if role else LogActor(stage, process, self.phases, writer, SHARES)
 
     def start(self) -> None:
         self.phases.start()

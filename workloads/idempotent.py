@@ -39,9 +39,10 @@ class IdempotentWorkload:
         self._actors = [self._actor(stage, process) for process in stage.processes]
 
     def _actor(self, stage: Stage, process: Process) -> LogActor | _Producer:
+        writer = process.number - process.number // 3
         if process.number % 3 == 2:
-            return LogActor(stage, process, self.phases, ONLY_LOOKS)
-        return _Producer(stage, process, self.phases)
+            return LogActor(stage, process, self.phases, writer, ONLY_LOOKS)
+        return _Producer(stage, process, self.phases, writer)
 
     def start(self) -> None:
         self.phases.start()
@@ -61,7 +62,7 @@ class IdempotentWorkload:
 class _Producer:
     """One process: its producer id, and a lane for each partition that it wrote to under this id."""
 
-    def __init__(self, stage: Stage, process: Process, phases: Phases) -> None:
+    def __init__(self, stage: Stage, process: Process, phases: Phases, writer: int) -> None:
         plan, number = stage.plan, process.number
         self._time, self._process, self._phases, self._workload = stage.time, process, phases, plan.workload
         self._acts = stage.chance(f"idempotent:acts:{number}")
@@ -69,7 +70,7 @@ class _Producer:
         self._ticks = Ticks(stage.time, stage.chance(f"idempotent:ticks:{number}"), period_ns, self._act)
         self._spread = spread_of(plan)
         self._looking = Looking(plan, self._acts)
-        self._writing = Writing(plan.workload, number, self._acts, idempotent=True)
+        self._writing = Writing(plan.workload, writer, self._acts, idempotent=True)
         self._waits = False  # for an answer to something that is no append
         self._identity: Identity | None = None
         self._lanes: dict[TopicPartition, Lane] = {}

@@ -27,7 +27,7 @@ class LogWorkload:
 
     def __init__(self, stage: Stage) -> None:
         self.phases = Phases(stage)
-        self._actors = [LogActor(stage, process, self.phases) for process in stage.processes]
+        self._actors = [LogActor(stage, process, self.phases, writer) for writer, process in enumerate(stage.processes)]
 
     def start(self) -> None:
         self.phases.start()
@@ -47,7 +47,7 @@ class LogWorkload:
 class LogActor:
     """One process: what it does when it ticks."""
 
-    def __init__(self, stage: Stage, process: Process, phases: Phases, shares: tuple[int, int] = SHARES) -> None:
+    def __init__(self, stage: Stage, process: Process, phases: Phases, writer: int, shares: tuple[int, int] = SHARES) -> None:
         workload = stage.plan.workload
         self.idle = True
         self._process, self._phases = process, phases
@@ -57,7 +57,7 @@ class LogActor:
         self._ticks = Ticks(stage.time, stage.chance(f"log:ticks:{process.number}"), period_ns, self._tick)
         self._spread, self._most = spread_of(stage.plan), workload.batch
         self._looking = Looking(stage.plan, self._acts)
-        self._writing = Writing(workload, process.number, self._acts)
+        self._writing = Writing(workload, writer, self._acts)
 
     def start(self) -> None:
         self._ticks.start()

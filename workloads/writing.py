@@ -2,6 +2,7 @@
 
 In     the plan's workload; leave to append (phases.py)
 Out    appends without values, all of one batch: with the acks of the phase or else of the process, each as large as the plan says
+Keeps  acks are dealt out to those processes that append, in turn
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from workloads.phases import Leave
 class Writing:
     """How one process writes. `idempotent`: as part of a producer's session."""
 
-    def __init__(self, workload: Workload, number: int, chance: Chance, *, idempotent: bool | None = None) -> None:
+    def __init__(self, workload: Workload, writer: int, chance: Chance, *, idempotent: bool | None = None) -> None:
+        """`writer`: which of the processes that append this is, from 0."""
         dealt = workload.acks_of_processes or (workload.acks,)
-        self._acks = dealt[number % len(dealt)]
+        self._acks = dealt[writer % len(dealt)]
         self._sizes, self._chance, self._idempotent = workload.value_size, chance, idempotent
 
     def batch(self, where: TopicPartition, count: int, leave: Leave) -> tuple[Operation, ...]:

@@ -143,7 +143,7 @@ def test_json_is_one_object_and_nothing_else(tmp_path: Path, capsys: pytest.Capt
     [
         ("cluster: local", "there is no world 'local'"),
         ("mutants: [B11]", "no mutant can be switched on yet"),
-        ("workload: {name: consumer}", "the workload 'consumer' is not there yet"),
+        ("workload: {name: register}", "the workload 'register' is not there yet"),
         ("matrix: {workload/acks: [all, 1]}", "stands for 2 plans"),
     ],
 )
