@@ -235,7 +235,7 @@ OF_A_PARTITION = frozenset({"leader", "follower", "followers", "isr-minority", "
 
 WORKLOADS: Mapping[str, WorkloadName] = {
     "log": WorkloadName(says="append unique values, read ranges, ask for the end offset"),
-    "idempotent": WorkloadName(says="a retrying producer that must neither duplicate nor reorder"),
+    "idempotent": WorkloadName(says="retrying producers that must neither duplicate nor reorder", clients=("raw",)),
     "register": WorkloadName(says="a register kept on the log: the last value of a key", clients=("raw",)),
     "consumer": WorkloadName(says="long-lived tailing readers"),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from model.operation import KINDS, Row
-from model.plan import Judge, Nodes, Phase, Plan, Topic, Workload
+from model.plan import Judge, Nodes, Phase, Plan, Sizes, Topic, Workload
 from model.quantity import Rate
 from model.schedule import Condition, Event
 from model.vocabulary import FAULTS
@@ -129,8 +129,14 @@ def plans(draw: st.DrawFn) -> Plan:
         ),
         workload=Workload(
             rate=draw(st.builds(Rate, count=st.integers(1, 10**6), per=st.sampled_from(["s", "m", "h"]))),
-            acks=draw(st.sampled_from([-1, 0, 1])),
             phases=tuple(draw(st.lists(phases, max_size=3))),
+            **draw(st.sampled_from([{"acks": -1}, {"acks": 0}, {"acks": 1}, {"acks_of_processes": (-1, 1, 0)}])),
+            batch=draw(st.integers(1, 1_000)),
+            value_size=draw(st.builds(Sizes, st.integers(8, 4_096), st.integers(4_096, 2**20))),
+            spread=draw(st.sampled_from(["even", "hot"])),
+            in_flight=draw(st.integers(1, 5)),
+            retries=draw(st.integers(0, 10_000)),
+            deliver_within=draw(durations),
         ),
         schedule=draw(st.one_of(st.sampled_from(["swarm", "none"]), schedules(for_ns, tuple(topics), brokers))),
         judge=draw(

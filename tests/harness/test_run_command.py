@@ -143,7 +143,7 @@ def test_json_is_one_object_and_nothing_else(tmp_path: Path, capsys: pytest.Capt
     [
         ("cluster: local", "there is no world 'local'"),
         ("mutants: [B28, B28a]", "B28 and B28a answer the same question"),
-        ("workload: {name: consumer}", "the workload 'consumer' is not there yet"),
+        ("workload: {name: register}", "the workload 'register' is not there yet"),
         ("matrix: {workload/acks: [all, 1]}", "stands for 2 plans"),
     ],
 )
