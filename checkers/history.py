@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from checkers.batches import check_batches
 from checkers.columns import Columns
 from checkers.durability import check_durability
 from checkers.final_read import FinalRead
@@ -23,6 +24,9 @@ from checkers.mode import Mode
 from checkers.offices import offices_of
 from checkers.part import Part, parts
 from checkers.placing import Places
+from checkers.positions import check_positions
+from checkers.sequences import check_sequences
+from checkers.sessions import check_sessions
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,18 @@ def _durability(look: Look) -> Checked:
     return check_durability(look.part, look.places, look.final, look.offices)
 
 
-CHECKERS: Mapping[str, Checker] = {"linearizability": _log, "durability": _durability}
+def _positions(look: Look) -> Checked:
+    return check_positions(look.part, look.places, look.mode, one_epoch=look.offices.one_epoch)
+
+
+CHECKERS: Mapping[str, Checker] = {
+    "linearizability": _log,
+    "durability": _durability,
+    "sessions": lambda look: check_sessions(look.part, look.places),
+    "sequences": lambda look: check_sequences(look.part, look.places),
+    "batches": lambda look: check_batches(look.part, look.places, look.final),
+    "positions": _positions,
+}
 
 
 def look(table: pa.Table, mode: Mode, beside: Beside | None = None) -> list[Checked]:

@@ -33,10 +33,11 @@ from checkers.run_evidence import RunEvidence
 from checkers.run_loop import comes_back, crashes, invariants, signatures_of_invariants
 from checkers.signature import signature
 from checkers.tally import Tally
+from model.damage import DamageLedger
 from model.verdict import Anomaly, Cell, CheckerResult, Scope, Valid, Verdict, Witness, merge
 
 Look = Callable[[pa.Table, Mode, Beside], Sequence[Checked]]
-Live = Callable[[RunEvidence], Checked]
+Live = Callable[[RunEvidence, DamageLedger | None], Sequence[Checked]]
 _Result = TypeVar("_Result")
 
 
@@ -45,9 +46,9 @@ def judge(run: RunEvidence, *, look: Look = look_at_history, live: Live = check_
     promises, meanwhile, tally = Promises(run), Meanwhile(run.events, run.changes), Tally(run.table)
     beside = Beside(complete=run.complete, changes=run.changes, changes_complete=run.changes_complete)
     looked = list(_looked(partial(look, run.table, Mode(freshness="fenced"), beside)))
-    lived = _attempt("liveness", lambda: live(run))
+    lived = _attempt("liveness", lambda: live(run, promises.ledger))
     seen = (crashes(run.seen, run.plan.system), *invariants(run.seen.violations), comes_back(run.seen))
-    judged = tuple(_judged([*looked, lived], promises, meanwhile))
+    judged = tuple(_judged([*looked, *([lived] if isinstance(lived, CheckerResult) else lived)], promises, meanwhile))
     of_the_run = _attempt("promises", lambda: list(doubts_of_the_run(run, tally, promises)))
     cells = _attempt("promises", lambda: _cells(run, judged, tally, promises))
     crashed = [each for each in (of_the_run, cells) if isinstance(each, CheckerResult)]

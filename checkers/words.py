@@ -102,9 +102,11 @@ def witness(  # noqa: PLR0913  each is one thing that a witness says
     about: int | None = None,
     known_by: int | None = None,
     epochs: Sequence[int] = (),
+    window: tuple[int, int] | None = None,
 ) -> Witness:
     """A witness of these rows, which stand in the order of the proof. `offset` counts from the log start; `about`: the value.
 
+    `window`: without one, from the first start to the last end of its operations (6.1).
     `known_by`: who else knows what the others left out. It may be anybody, so it is no part of the shape.
     """
     proof = list(dict.fromkeys(int(row) for row in rows))
@@ -115,7 +117,7 @@ def witness(  # noqa: PLR0913  each is one thing that a witness says
         ops=tuple(int(part.op[row]) for row in shown),
         offset=None if offset is None else part.shown(offset),
         value=None if about is None else int(about),
-        from_ns=int(part.start[shown].min(initial=FOREVER)),
-        to_ns=int(ends.max(initial=0)),
+        from_ns=int(part.start[shown].min(initial=FOREVER)) if window is None else window[0],
+        to_ns=int(ends.max(initial=0)) if window is None else window[1],
         shape=shape(part, proof, epochs),
     )

@@ -112,7 +112,7 @@ def judged(run_id: str, table: pa.Table, mode: Mode, allow: frozenset[str], judg
     if not pc.any(pc.equal(table.column("type").cast(pa.string()), "ok")).as_py():
         return Verdict(run_id=run_id, valid="unknown", reasons=(NOTHING_OK,))
     if judge is None:
-        from checkers.judge import judge_strict  # type: ignore[attr-defined]
+        from checkers.judge import judge_strict
 
         judge = cast(Judge, judge_strict)
     return judge(run_id, table, mode, allow)

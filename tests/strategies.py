@@ -140,7 +140,9 @@ def plans(draw: st.DrawFn) -> Plan:
         ),
         schedule=draw(st.one_of(st.sampled_from(["swarm", "none"]), schedules(for_ns, tuple(topics), brokers))),
         judge=draw(
-            st.builds(Judge, recovery_ns=st.none() | durations, gap_ns=durations, on_violation=st.sampled_from(["stop", "note", "off"]))
+            st.builds(
+                Judge, recovery_ns=st.none() | durations, gap_ns=durations, on_violation=st.sampled_from(["stop", "note", "off"])
+            )
         ),
     )
 

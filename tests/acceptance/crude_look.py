@@ -25,7 +25,9 @@ class PartitionRows:
         reads = [row for row in rows if row.kind == "read" and row.type == "ok" and row.values]
         self.early = {at for row in reads if not row.final for at in records_of(row)}
         self.final = {at for row in reads if row.final for at in records_of(row)}
-        self.acked = {(row.offset, row.value) for row in rows if row.kind == "append" and row.type == "ok" and row.acks == ACKS_ALL}
+        self.acked = {
+            (row.offset, row.value) for row in rows if row.kind == "append" and row.type == "ok" and row.acks == ACKS_ALL
+        }
         self.epochs = {value: epoch for row in reads for value, epoch in zip(row.values or (), row.epochs or (), strict=False)}
 
     @property
