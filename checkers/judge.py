@@ -1,94 +1,181 @@
-"""checkers/judge.py: the one verdict of a run.
+"""checkers/judge.py: the one verdict of a run (CHECKERS 7).
 
-In     what the run loop saw: crashed nodes, broken invariants, refused events, whether the cluster came back and was read
-Out    a `Verdict`. A crashed node, a broken invariant and a cluster that did not come back are broken promises; all else is
-       `unknown` until checkers look at histories
-Keeps  a doubt never hides a failure, and what nobody looked at is never called valid (CHECKERS 7.1)
+In     `RunEvidence` of a run of ours, or the history of an imported one
+Out    a `Verdict`: every checker's result, every promise and whether it was seen broken, and why anything is unknown
+Keeps  only a forbidden anomaly is a failure, and it stays one whatever else is unknown; what nobody looked at is never valid; an
+       exception inside a checker is a doubt and hides nothing that another saw
+Not    finding (the other checkers), promising (checkers/promises.py), keeping it small (checkers/bounded.py)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 
-import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from model.cluster import Violation
-from model.verdict import Anomaly, CheckerResult, Valid, Verdict, Witness, merge
+from checkers.anomalies import anomalies_of
+from checkers.bounded import bounded
+from checkers.cells import seen_cells, unseen_cells
+from checkers.doubts import NOT_READ, NOTHING, doubts_of_checkers, doubts_of_the_run, without_repeats
+from checkers.found import Checked, Found
+from checkers.history import Beside
+from checkers.history import look as look_at_history
+from checkers.liveness import check_liveness
+from checkers.meanwhile import Meanwhile
+from checkers.mode import Mode
+from checkers.one_fact import one_fact_one_name
+from checkers.promises import Everything, Judges, Promises
+from checkers.run_evidence import RunEvidence
+from checkers.run_loop import comes_back, crashes, invariants, signatures_of_invariants
+from checkers.signature import signature
+from checkers.tally import Tally
+from model.verdict import Anomaly, Cell, CheckerResult, Scope, Valid, Verdict, Witness, merge
 
-NO_CHECKERS = "no checker has looked at the history"
-REFUSED = "an event could not fire"
-NOT_CONVERGED = "the cluster did not come back in time, and could not be expected to"
-NOT_READ = "the final read is incomplete"
-MOST_WITNESSES = 3
+Look = Callable[[pa.Table, Mode, Beside], Sequence[Checked]]
+Live = Callable[[RunEvidence], Checked]
+_Result = TypeVar("_Result")
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """What the run loop saw."""
-
-    crashed: Sequence[str] = ()
-    violations: Sequence[Violation] = ()
-    refused: bool = False
-    """An event that somebody wrote down could not fire."""
-    converged: bool = True
-    excuse: str = ""
-    read_to_the_end: bool = True
-
-
-def judge(run_id: str, seen: Seen) -> Verdict:
-    """What can be said of a run today."""
-    results = crashes(seen.crashed), invariants(seen.violations), comes_back(seen)
-    excused = not seen.converged and bool(seen.excuse)
-    doubts = (NO_CHECKERS, REFUSED * seen.refused, NOT_CONVERGED * excused, NOT_READ * (not seen.read_to_the_end))
-    reasons = tuple(doubt for doubt in doubts if doubt)
-    doubt: tuple[Valid, ...] = ("unknown",) if reasons else ()
-    return Verdict(
-        run_id=run_id,
-        valid=merge((*(result.valid for result in results), *doubt)),
-        reasons=reasons,
-        checkers=results,
-        signatures=tuple(_signature(anomaly) for result in results for anomaly in result.anomalies),
+def judge(run: RunEvidence, *, look: Look = look_at_history, live: Live = check_liveness) -> Verdict:
+    """Of a run of ours, under its own promises."""
+    promises, meanwhile, tally = Promises(run), Meanwhile(run.events, run.changes), Tally(run.table)
+    beside = Beside(complete=run.complete, changes=run.changes, changes_complete=run.changes_complete)
+    looked = list(_looked(partial(look, run.table, Mode(freshness="fenced"), beside)))
+    lived = _attempt("liveness", lambda: live(run))
+    seen = (crashes(run.seen, run.plan.system), *invariants(run.seen.violations), comes_back(run.seen))
+    judged = tuple(_judged([*looked, lived], promises, meanwhile))
+    of_the_run = _attempt("promises", lambda: list(doubts_of_the_run(run, tally, promises)))
+    cells = _attempt("promises", lambda: _cells(run, judged, tally, promises))
+    crashed = [each for each in (of_the_run, cells) if isinstance(each, CheckerResult)]
+    return _verdict(
+        run.run_id,
+        (*seen, *judged, *crashed[:1]),
+        cells=() if isinstance(cells, CheckerResult) else cells,
+        doubts=([] if looked else [NOTHING]) + ([] if isinstance(of_the_run, CheckerResult) else of_the_run),
+        signatures=signatures_of_invariants(run.seen.violations),
     )
 
 
-def crashes(crashed: Sequence[str]) -> CheckerResult:
-    """CHECKERS 6.6 crash: a node process ended, and neither the schedule nor the protocol ended it."""
-    witnesses = [Witness(text=text, ops=(), from_ns=0, to_ns=0) for text in crashed]
-    return _result("crash", "crash", "6.6", witnesses)
+def judge_strict(
+    run_id: str, table: pa.Table, mode: Mode, allow: frozenset[str] = frozenset(), *, look: Look = look_at_history
+) -> Verdict:
+    """Of somebody else's history: nothing is known of it but itself, and nothing is allowed but what its owner allows (10.1)."""
+    looked = _looked(partial(look, table, mode, Beside()))
+    if not pc.any(table.column("final")).as_py():
+        looked = map(_content_without_final_read, looked)
+    judged = tuple(_judged(looked, Everything(allow), Meanwhile()))
+    doubts = [] if judged and Tally(table).succeeded else [NOTHING]
+    return _verdict(run_id, judged, cells=tuple(seen_cells(judged)), doubts=doubts)
 
 
-def invariants(violations: Sequence[Violation]) -> CheckerResult:
-    """What was seen inside the nodes: each invariant is an anomaly of its own."""
+def _verdict(
+    run_id: str,
+    results: Sequence[CheckerResult],
+    *,
+    cells: Sequence[Cell],
+    doubts: Sequence[str],
+    signatures: Sequence[str] = (),
+) -> Verdict:
+    reasons = without_repeats((*doubts, *doubts_of_checkers(results)))
+    doubt: tuple[Valid, ...] = ("unknown",) if reasons else ()
+    return bounded(
+        Verdict(
+            run_id=run_id,
+            valid=merge((*(result.valid for result in results), *doubt)),
+            reasons=reasons,
+            checkers=tuple(results),
+            cells=tuple(cells),
+            signatures=tuple(dict.fromkeys((*signatures, *_signatures(results)))),
+            stats={"seconds": round(sum(result.seconds for result in results), 6)},
+        )
+    )
+
+
+def _cells(run: RunEvidence, judged: Sequence[CheckerResult], tally: Tally, promises: Promises) -> tuple[Cell, ...]:
+    seen = seen_cells(judged)
+    return (*seen, *unseen_cells(seen, run.plan, tally, promises))
+
+
+# -- checkers -----------------------------------------------------------------------------------------------------------
+
+
+def _looked(look: Callable[[], Sequence[Checked]]) -> Iterator[Checked | CheckerResult]:
+    looked = _attempt("history", look)
+    if isinstance(looked, CheckerResult):
+        yield looked
+    else:
+        yield from one_fact_one_name(looked)
+
+
+def _content_without_final_read(looked: Checked | CheckerResult) -> Checked | CheckerResult:
+    """Where nobody meant to read everything once more, that nobody did is no doubt."""
+    if isinstance(looked, Checked) and looked.undecided.startswith(NOT_READ):
+        return replace(looked, undecided="")
+    return looked
+
+
+def _attempt(name: str, what: Callable[[], _Result]) -> _Result | CheckerResult:
+    """7.1 An exception inside a checker is unknown, with its message."""
+    try:
+        return what()
+    except Exception as error:  # noqa: BLE001 - any, for a doubt must not hide a failure
+        return CheckerResult(
+            name=name, version=1, valid="unknown", reason=f"the checker {name} failed: {type(error).__name__}: {error}"
+        )
+
+
+def _judged(checked: Iterable[Checked | CheckerResult], judges: Judges, meanwhile: Meanwhile) -> Iterator[CheckerResult]:
+    for each in checked:
+        yield each if isinstance(each, CheckerResult) else _result(each, judges, meanwhile)
+
+
+def _result(checked: Checked, judges: Judges, meanwhile: Meanwhile) -> CheckerResult:
+    """What could be judged of it stays judged, also beside something that could not."""
     anomalies: list[Anomaly] = []
-    for name in dict.fromkeys(violation.name for violation in violations):
-        mine = [violation for violation in violations if violation.name == name]
-        witnesses = [Witness(text=_told(violation), ops=(), from_ns=violation.at_ns, to_ns=violation.at_ns) for violation in mine]
-        anomalies += _result("invariants", name, str(mine[0].number), witnesses).anomalies
-    return CheckerResult(name="invariants", version=1, valid="invalid" if anomalies else "valid", anomalies=tuple(anomalies))
+    reason = checked.undecided
+    for found in checked.found:
+        judged = _attempt(checked.name, partial(_anomalies, found, judges, meanwhile))
+        if isinstance(judged, CheckerResult):
+            reason = judged.reason or reason
+        else:
+            anomalies += judged
+    doubt: Valid = "unknown" if reason else "valid"
+    return CheckerResult(
+        name=checked.name,
+        version=checked.version,
+        scope=None if checked.at is None else Scope(topic=checked.at[0], partition=checked.at[1]),
+        valid="invalid" if any(anomaly.cell == "forbidden" for anomaly in anomalies) else doubt,
+        mode=checked.mode,
+        anomalies=tuple(anomalies),
+        counts=checked.counts,
+        seconds=checked.seconds,
+        reason=reason or None,
+    )
 
 
-def comes_back(seen: Seen) -> CheckerResult:
-    """CHECKERS 6.8 V1: within the recovery bound after the last heal every partition is led and all its replicas are in sync."""
-    if seen.converged or seen.excuse or seen.violations or seen.crashed:
-        return _result("liveness", "stuck", "V1", [])
-    text = "all faults have healed and every node runs, but not every partition came back in time"
-    return _result("liveness", "stuck", "V1", [Witness(text=text, ops=(), from_ns=0, to_ns=0)])
+def _anomalies(found: Found, judges: Judges, meanwhile: Meanwhile) -> list[Anomaly]:
+    return list(anomalies_of(found, judges.of(found), meanwhile))
 
 
-def _told(violation: Violation) -> str:
-    """What it is, what everybody believed, and how it came to that."""
-    name, seconds = violation.name.replace("_", " "), violation.at_ns / 10**9
-    head = f"invariant {violation.number}, {name}, at {seconds:.6f} s: {violation.text}"
-    story = [f"    {at_ns / 10**9:11.6f}  {line}" for at_ns, line in violation.story]
-    return "\n".join([head, *(f"    {line}" for line in violation.beliefs), *story])
+# -- signatures ---------------------------------------------------------------------------------------------------------
 
 
-def _result(checker: str, anomaly: str, rule: str, witnesses: Sequence[Witness]) -> CheckerResult:
-    if not witnesses:
-        return CheckerResult(name=checker, version=1, valid="valid")
-    shown = tuple(witnesses[:MOST_WITNESSES])
-    found = Anomaly(name=anomaly, level="committed", count=len(witnesses), rule=rule, cell="forbidden", witnesses=shown)
-    return CheckerResult(name=checker, version=1, valid="invalid", anomalies=(found,))
+def _signatures(results: Iterable[CheckerResult]) -> list[str]:
+    """7.5 Of each kind of failure one: that of its first witness, in whatever partition."""
+    first: dict[tuple[str | None, ...], Anomaly] = {}
+    for result in results:
+        for anomaly in result.anomalies:
+            if anomaly.cell == "forbidden" and not result.name.startswith("invariant:"):
+                kind = anomaly.name, anomaly.level, anomaly.rule, anomaly.loss_class, anomaly.evidence
+                if kind not in first or _proven(anomaly) < _proven(first[kind]):
+                    first[kind] = anomaly
+    return [signature(anomaly) for anomaly in first.values()]
 
 
-def _signature(anomaly: Anomaly) -> str:
-    return f"s1:{anomaly.name}:{anomaly.level}:{anomaly.rule}:-:-:"
+def _proven(anomaly: Anomaly) -> tuple[int, tuple[int, ...]]:
+    witness = anomaly.witnesses[0] if anomaly.witnesses else Witness(text="", ops=(), from_ns=0, to_ns=0)
+    return witness.to_ns, witness.ops

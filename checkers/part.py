@@ -54,6 +54,17 @@ class Part:
         column = self.columns.flag(name)
         return column if self._rows is None else column[self._rows]
 
+    def words(self, name: str) -> tuple[Numbers, list[str]]:
+        """For each row the number of its word, -1 = none; and the words of the whole history."""
+        numbers, words = self.columns.words(name)
+        return self._mine(numbers), words
+
+    def failed_with(self, error: str) -> Flags:
+        """Rows that ended with this error."""
+        numbers, errors = self.words("error")
+        failed: Flags = numbers == errors.index(error) if error in errors else np.broadcast_to(np.False_, self.count)
+        return failed
+
     @cached_property
     def op(self) -> Numbers:
         return self.number("op")

@@ -15,8 +15,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from checkers.mode import Copies, Density, Freshness, Mode
 from model import matrix, plan_file
 from model.plan import digest, to_data, to_yaml
+from model.vocabulary import Form
 
 app = typer.Typer(
     name="tidemark",
@@ -79,13 +81,14 @@ def run(
     ] = None,
     jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Worker processes; without it, one per core.")] = None,
     store: StorePath = "store",
+    mutant: Annotated[str, typer.Option(metavar="NAMES", help="Wrong rules to switch on, such as B11 or B11,B13.")] = "",
     overrides: Overrides = [],  # noqa: B006  typer reads the default and never changes it
     as_json: Json = False,
 ) -> int:
     """Run a plan in the simulator, once or many times; the same command goes on with a campaign that was interrupted."""
     from harness.commands import run_plan
 
-    more = [*overrides, *([] if seed is None else [f"seed={seed}"])]
+    more = [*overrides, *([] if seed is None else [f"seed={seed}"]), *([f"mutants=[{mutant}]"] if mutant else [])]
     return run_plan(plan, more, runs=runs, jobs=jobs, store=store, as_json=as_json)
 
 
@@ -117,6 +120,29 @@ def trace(
     from harness.commands import trace_run
 
     trace_run(path, nodes=node, partition=partition, window=(begin, end), messages=messages, everything=everything)
+
+
+@app.command(epilog="Example: tidemark check history.jsonl --density sparse --allow stale_end_offset")
+def check(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A history in Parquet or as JSON lines (docs/check.md).")],
+    form: Annotated[
+        Form | None, typer.Option("--format", help="What FILE is; without it, its first bytes say.", show_default=False)
+    ] = None,
+    density: Annotated[Density, typer.Option(help="Whether every offset is a record.")] = "dense",
+    copies: Annotated[
+        Copies | None,
+        typer.Option(help="Whether a value may be there twice; without it, where its append was sent again.", show_default=False),
+    ] = None,
+    freshness: Annotated[
+        Freshness, typer.Option(help="Compare all reads, or only where Kafka promises that they are fresh.")
+    ] = "strict",
+    allow: Annotated[list[str], typer.Option(metavar="NAME", help="An anomaly that is no failure; may be repeated.")] = [],  # noqa: B006
+    as_json: Json = False,
+) -> int:
+    """Check a history from elsewhere: is there an order of its operations that one log could have had?"""
+    from harness.check import check_file
+
+    return check_file(file, form, Mode(density=density, copies=copies, freshness=freshness), allow, as_json=as_json)
 
 
 @app.command(epilog="Example: tidemark doctor --require docker,java")

@@ -21,7 +21,7 @@ from harness.trace import trace
 from harness.trace_lines import TraceOptions
 from harness.trace_render import render
 from harness.worlds import schedule_of, world_of
-from model import document, matrix, plan_file
+from model import document, history, matrix, plan_file
 from model.identity import run_id
 from model.plan import Plan
 from model.quantity import parse_duration
@@ -103,7 +103,8 @@ def replay_run(path: str, *, collect: Path | None, as_json: bool) -> int:
     if collect is not None and collect.exists() and (not collect.is_dir() or any(collect.iterdir())):
         raise Refusal("there is something already", where=f"--collect {collect}", allowed="an empty directory, or a new one")
     recorded = run(plan, schedule_of(plan), world_of(plan).make(plan), collect=collect)
-    found = summary(number, plan, recorded, verdict_of(run_id(campaign, number), plan, recorded))
+    verdict = verdict_of(run_id(campaign, number), plan, recorded, history.to_table(recorded.rows))
+    found = summary(number, plan, recorded, verdict)
     same = stored.record.trace_digest is None or stored.record.trace_digest == recorded.digest
     console = Terminal(stderr=as_json)
     told.tell_one(console, f"{store.uri}/{campaign}", found)

@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 
-from checkers.judge import Seen, judge
+from checkers.judge import judge
+from checkers.run_evidence import RunEvidence, Seen
 from harness.run import Recorded, run
 from harness.worlds import schedule_of, world_of, written_out
 from model import evidence, history
@@ -56,15 +58,16 @@ def execute(store: Store, campaign: str, number: int, plan: Plan) -> Summary:
     """Run it and store it. Whatever is raised on the way leaves nothing in the store."""
     recorded = run(plan, schedule_of(plan), world_of(plan).make(plan))
     with store.begin(campaign, number, plan) as writer:
-        put(writer, recorded)
-        verdict = verdict_of(run_id(campaign, number), plan, recorded)
+        table = history.to_table(recorded.rows)
+        put(writer, recorded, table)
+        verdict = verdict_of(run_id(campaign, number), plan, recorded, table)
         writer.finish("done", verdict, trace_digest=recorded.digest)
     return summary(number, plan, recorded, verdict)
 
 
-def put(writer: RunWriter, recorded: Recorded) -> None:
+def put(writer: RunWriter, recorded: Recorded, table: pa.Table) -> None:
     """Every table of a run but its verdict."""
-    writer.put_history(history.to_table(recorded.rows))
+    writer.put_history(table)
     writer.put_schedule(recorded.schedule)
     record = "complete" if recorded.changes_complete else "sampled"
     writer.put_table("events", evidence.to_table("events", recorded.events))
@@ -73,7 +76,7 @@ def put(writer: RunWriter, recorded: Recorded) -> None:
     writer.put_table("observations", evidence.to_table("observations", recorded.observations))
 
 
-def verdict_of(name: str, plan: Plan, recorded: Recorded) -> Verdict:
+def verdict_of(name: str, plan: Plan, recorded: Recorded, table: pa.Table) -> Verdict:
     """An event that could not fire is a doubt where somebody wrote it down; the swarm draws without knowing who will lead."""
     seen = Seen(
         crashed=recorded.crashed,
@@ -83,7 +86,18 @@ def verdict_of(name: str, plan: Plan, recorded: Recorded) -> Verdict:
         excuse=recorded.excuse,
         read_to_the_end=recorded.read_to_the_end,
     )
-    return judge(name, seen)
+    return judge(
+        RunEvidence(
+            run_id=name,
+            plan=plan,
+            table=table,
+            events=recorded.events,
+            changes=recorded.changes,
+            registrations=recorded.registrations,
+            changes_complete=recorded.changes_complete,
+            seen=seen,
+        )
+    )
 
 
 def summary(number: int, plan: Plan, recorded: Recorded, verdict: Verdict) -> Summary:
@@ -103,7 +117,9 @@ def summary(number: int, plan: Plan, recorded: Recorded, verdict: Verdict) -> Su
 
 
 def _witnesses(verdict: Verdict) -> tuple[str, ...]:
-    return tuple(w.text for checker in verdict.checkers for found in checker.anomalies for w in found.witnesses)
+    """Of what broke a promise; what was allowed, or not judged, stands in the verdict."""
+    anomalies = (found for checker in verdict.checkers for found in checker.anomalies if found.cell == "forbidden")
+    return tuple(witness.text for found in anomalies for witness in found.witnesses)
 
 
 def _when(row: Mapping[str, Any]) -> str:

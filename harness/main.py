@@ -92,7 +92,7 @@ def _explain(error: Exception) -> int:
     from model.refusal import ExitCode, Refusal, TidemarkError
 
     if isinstance(error, Refusal):
-        return _end(f"{error}\nNothing was started (exit code 3).", error.exit_code)
+        return _end(f"{error}\n{error.afterword}".rstrip("\n"), error.exit_code)
     if isinstance(error, TidemarkError):
         return _end(str(error), error.exit_code)
     if isinstance(error, OSError) and error.filename is not None:

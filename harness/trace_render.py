@@ -15,7 +15,7 @@ from harness.trace_state import IN_FORCE, IN_SYNC, LEADS, NOT_IN_SYNC, Columns, 
 from harness.trace_words import counted, nodes, place
 from model.cluster import TopicPartition
 from model.plan import Plan
-from workloads.log import partitions_of
+from workloads.partitions import partitions_of
 
 WIDTH = 110
 HEADING_EVERY = 50  # so that the columns are named on every screen

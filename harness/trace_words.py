@@ -111,8 +111,13 @@ def _stray(event: told.StrayLogRemoved) -> str:
     return f"removes {event.path}, a log that nobody assigned to it"
 
 
+def _mutants(event: told.MutantsSwitchedOn) -> str:
+    return f"runs with wrong rules: {', '.join(event.names)}"
+
+
 Sentence = Callable[[Any], str]
 SENTENCES: Mapping[type[told.Event], tuple[Glyph, Sentence]] = {
+    told.MutantsSwitchedOn: (Glyph.WRONG, _mutants),
     told.LeaderChanged: (Glyph.FOLLOWS, _leader_changed),
     told.IsrChanged: (Glyph.ISR, _isr_changed),
     told.IsrChangeProposed: (Glyph.ISR, _isr_change_proposed),

@@ -306,6 +306,8 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     text: str
     at_ns: int
+    after: str = ""
+    """The kind of what happened last before it was seen, without any name."""
     beliefs: tuple[str, ...] = ()
     """What each node believed, a line each."""
     story: tuple[tuple[int, str], ...] = ()

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -101,7 +103,12 @@ class History(msgspec.Struct, frozen=True):
 
 def to_batch(rows: Sequence[Row]) -> pa.RecordBatch:
     """Rows as columns. A column that nobody used costs nothing, which is most of them most of the time."""
-    columns = list(zip(*map(msgspec.structs.astuple, rows), strict=True)) if rows else [()] * len(_COLUMNS)
+    return batch_of([msgspec.structs.astuple(row) for row in rows])
+
+
+def batch_of(rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
+    """The same of rows that are tuples, in the order of the columns."""
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(_COLUMNS)
     arrays = [_array(values, kind) for values, (kind, _) in zip(columns, _COLUMNS.values(), strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
@@ -115,10 +122,18 @@ def _array(values: tuple[Any, ...], kind: pa.DataType) -> pa.Array:
 
 
 def _absent(length: int, kind: pa.DataType) -> pa.Array:
-    if not isinstance(kind, pa.DictionaryType):
-        return pa.nulls(length, kind)
-    no_words = pa.array([], pa.string())
-    return pa.DictionaryArray.from_arrays(pa.nulls(length, kind.index_type), no_words)
+    """Nothing but nulls; all absent columns of one length share their zeros."""
+    if isinstance(kind, pa.DictionaryType):
+        return pa.DictionaryArray.from_arrays(_absent(length, kind.index_type), pa.array([], pa.string()))
+    zeros = _zeros(length)
+    children = [pa.array([], kind.value_type)] if pa.types.is_list(kind) else None
+    return pa.Array.from_buffers(kind, length, [zeros, zeros], length, children=children)
+
+
+@lru_cache(maxsize=4)
+def _zeros(length: int) -> pa.Buffer:
+    """Enough for the widest column; a long one is memory that nobody has touched, which is none."""
+    return pa.py_buffer(np.zeros(8 * length + 8, np.uint8))
 
 
 def _words_array(values: tuple[Any, ...], kind: pa.DictionaryType) -> pa.Array:
@@ -174,6 +189,7 @@ def write_columns(table: pa.Table, where: Any) -> None:
         use_dictionary=[*more, *_DICTIONARIES],
         column_encoding=_ENCODINGS,
         store_schema=False,  # the schema is fixed, and a thousand small files need not all repeat it
+        write_page_checksum=True,  # a flipped bit must not become another history
         write_statistics=["op", "start_ns"],
     ) as writer:
         writer.write_table(table, row_group_size=ROW_GROUP)
@@ -188,11 +204,15 @@ def read_parquet(where: Any, name: str) -> History:
     return History(about, table)
 
 
-def open_parquet(where: Any, name: str) -> pq.ParquetFile:
-    """A Parquet file, its words still encoded; whatever is wrong with it is said in one sentence."""
+def open_parquet(where: Any, name: str, *, distrust: bool = False) -> pq.ParquetFile:
+    """A Parquet file, its words still encoded; whatever is wrong with it is said in one sentence.
+
+    `distrust`: every page is held against its checksum, and a row group is not read ahead as a whole.
+    """
     try:
         names = pq.read_schema(where).names
-        return pq.ParquetFile(where, read_dictionary=[name for name in ("run", *WORDS) if name in names])
+        words = [name for name in ("run", *WORDS) if name in names]
+        return pq.ParquetFile(where, read_dictionary=words, page_checksum_verification=distrust, pre_buffer=not distrust)
     except (pa.ArrowException, OSError) as error:
         raise Refusal(f"not a Parquet file that can be read: {_first_line(error)}", where=name) from None
 

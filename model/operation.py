@@ -41,6 +41,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     key: int | None = None
     value: int | None = None
     expected: int | None = None
+    offset: int | None = None  # assign: the position; everywhere else the answer tells it
     from_offset: int | None = None
     max_records: int | None = None
     acks: Acks | None = None

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 import yaml
 
-from model.quantity import Rate
+from model.quantity import Rate, parse_size, write_size
 from model.reading import Duration, RateField, Scalar, whole, word, write
 from model.schedule import Condition, Event
 from model.value import LAST_TAG
@@ -49,6 +49,34 @@ def _parse_acks(text: str) -> int:
 
 
 Acks = Annotated[int, Scalar("all, 1, 0", _parse_acks, lambda acks: "all" if acks == -1 else acks)]
+
+
+class Sizes(msgspec.Struct, frozen=True):
+    """From the least to the most bytes, each as likely."""
+
+    least: int
+    most: int
+
+
+LEAST_VALUE, MOST_VALUE = 8, 2**20  # a value takes eight bytes; a batch larger than Kafka's default limit is refused
+
+
+def _parse_sizes(text: str) -> Sizes:
+    low, dots, high = text.partition("..")
+    sizes = Sizes(parse_size(low), parse_size(high if dots else low))
+    if not LEAST_VALUE <= sizes.least <= sizes.most <= MOST_VALUE:
+        raise ValueError(f"{text} is out of range")
+    return sizes
+
+
+def _write_sizes(sizes: Sizes) -> str:
+    low, high = write_size(sizes.least), write_size(sizes.most)
+    return low if low == high else f"{low}..{high}"
+
+
+ValueSize = Annotated[
+    Sizes, Scalar("a size such as 100B, or a range such as 8B..4KiB, from 8B to 1MiB", _parse_sizes, _write_sizes)
+]
 
 
 class Nodes(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,15 +120,25 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     processes: Annotated[int, whole(1, 10_000)] = 5
     rate: RateField = Rate(50, "s")
     acks: Acks = -1
+    acks_of_processes: tuple[Acks, ...] = ()  # instead of `acks`: dealt out, in turn, to the processes that append
+    batch: Annotated[int, whole(1, 1_000)] = 4  # most records of one
+    value_size: ValueSize = Sizes(LEAST_VALUE, LEAST_VALUE)
+    spread: Literal["even", "hot"] = "even"  # hot: the first partition gets four in five
+    in_flight: Annotated[int, whole(1, 5)] = 3  # idempotent: batches to one partition; a broker remembers no more than five
+    retries: Annotated[int, whole(0, 10_000)] = 10  # idempotent: how often a batch is sent again
+    deliver_within: Duration = 10 * 10**9  # idempotent: or until when
     phases: tuple[Phase, ...] = ()
 
 
 class Judge(msgspec.Struct, frozen=True, kw_only=True):
-    """R: how long a healed cluster may take (none = computed from the config); G: the longest quiet gap."""
+    """R: how long a healed cluster may take (none = computed from the config); G: the longest quiet gap.
+
+    on_violation: of an invariant, in the simulator: stop there, note it and go on, or look into no node at all.
+    """
 
     recovery_ns: Duration | None = msgspec.field(default=None, name="R")
     gap_ns: Duration = msgspec.field(default=5 * 10**9, name="G")
-    on_violation: Literal["stop", "note"] = "stop"
+    on_violation: Literal["stop", "note", "off"] = "stop"
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from model.plan import Plan
 from model.reading import read
 from model.refusal import near_miss
 from model.schedule_checks import check_condition, events_make_sense, events_of, one_of
-from model.vocabulary import CLIENTS, CLUSTERS, PROFILES, SYSTEMS, WORKLOADS
+from model.vocabulary import CLIENTS, CLUSTERS, MUTANTS, PROFILES, SYSTEMS, WORKLOADS
 
 
 def check(plan: Plan, node: Node) -> None:
@@ -45,6 +45,7 @@ def _mutants_are_ours(plan: Plan, node: Node) -> None:
     if plan.mutants and plan.system != "isr":
         raise node.refuse(f"{plan.system} has no mutants to switch on", "mutants", allowed="[], or system: isr")
     for i, mutant in enumerate(plan.mutants):
+        one_of(node, ("mutants", i), mutant, MUTANTS, what="mutant")
         if mutant in plan.mutants[:i]:
             raise node.refuse(f"{mutant} stands here twice", "mutants", i, allowed="each mutant once")
 
@@ -141,6 +142,37 @@ def _known_workload(plan: Plan, node: Node) -> None:
         raise node.refuse(problem, "workload", "client", allowed=", ".join(WORKLOADS[workload.name].clients))
 
 
+def _enough_processes(plan: Plan, node: Node) -> None:
+    workload = plan.workload
+    if workload.name == "consumer" and workload.processes < 2:
+        problem = "one process cannot both append and consume"
+        raise node.refuse(problem, "workload", "processes", allowed="2 or more, for the workload consumer")
+
+
+def _acks_are_said_once(plan: Plan, node: Node) -> None:
+    workload = plan.workload
+    dealt = len(workload.acks_of_processes)
+    if dealt and workload.acks != -1:
+        raise node.refuse("acks are said twice", "workload", "acks_of_processes", allowed="acks, or acks_of_processes")
+    if dealt > workload.processes:
+        problem = f"{dealt} acks for {workload.processes} processes"
+        raise node.refuse(problem, "workload", "acks_of_processes", allowed=f"up to {workload.processes}")
+
+
+def _idempotent_producers_hear_answers(plan: Plan, node: Node) -> None:
+    """Without answers one batch that was refused would have every later one refused, and nobody would know."""
+    workload = plan.workload
+    if workload.name != "idempotent":
+        return
+    said: list[tuple[tuple[Key, ...], int | None]] = [(("acks",), workload.acks)]
+    said += [(("acks_of_processes", i), acks) for i, acks in enumerate(workload.acks_of_processes)]
+    said += [(("phases", i, "acks"), phase.acks) for i, phase in enumerate(workload.phases)]
+    for where, acks in said:
+        if acks == 0:
+            problem = "an idempotent producer must hear what became of its batches"
+            raise node.refuse(problem, "workload", *where, allowed="all, 1")
+
+
 def _phases_end(plan: Plan, node: Node) -> None:
     for i, phase in enumerate(plan.workload.phases):
         if (phase.write is None) == (phase.until is None):
@@ -161,6 +193,9 @@ SENTENCES: tuple[Callable[[Plan, Node], None], ...] = (
     _min_isr_can_be_met,
     _sessions_outlive_heartbeats,
     _known_workload,
+    _enough_processes,
+    _acks_are_said_once,
+    _idempotent_producers_hear_answers,
     _phases_end,
     events_make_sense,
 )

@@ -37,6 +37,7 @@ class Refusal(TidemarkError):
     """Input that cannot be used. Nothing was started."""
 
     exit_code = ExitCode.REFUSED
+    afterword = "Nothing was started (exit code 3)."
 
     def __init__(self, problem: str, *, where: str = "", allowed: str = "", meant: str = "") -> None:
         super().__init__(problem)
@@ -52,6 +53,12 @@ class Refusal(TidemarkError):
         if self.meant:
             lines.append(f"  did you mean: {self.meant}")
         return "\n".join(lines)
+
+
+class UnusableFile(Refusal):
+    """A file of data that cannot be used. One sentence says it all: place, field, what was found, what was expected."""
+
+    afterword = ""
 
 
 def near_miss(found: str, allowed: Iterable[str]) -> str:

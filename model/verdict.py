@@ -101,7 +101,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """One promise and whether it was seen broken: forbidden and seen is a failure, all else is shown."""
 
     topic: str
-    partition: int
+    partition: int | None
+    """None: all partitions of the topic that have no cells of their own here, together (7.3)."""
     anomaly: str
     level: Level
     rule: str

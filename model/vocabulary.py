@@ -1,7 +1,8 @@
 """model/vocabulary.py: the names a plan may use, and what may be said with them.
 
 In   nothing: this is data
-Out  faults with their arguments, aims and needs; targets; workloads, clients, systems, worlds; the kinds of message a gate knows
+Out  faults with their arguments, aims and needs; targets; workloads, clients, systems, worlds, mutants; the kinds of message a
+     gate knows
 Why  plans are checked before anything starts, and `model` imports nothing of ours. So the names stand here, and a test in every
      package that implements some of them proves that each name has its implementation and each implementation its name.
 """
@@ -20,8 +21,12 @@ from model.reading import Duration, Scalar, positive, whole
 SYSTEMS = ("isr", "kafka")
 CLUSTERS = ("sim", "local", "docker", "ssh")
 PROFILES = ("brisk", "kafka")
+MUTANTS = ("B01", "B09", "B11", "B13", "B23", "B28", "B28a", "B28b", "B32", "B33", "B35", "B36")
+"""Wrong rules of the system `isr`, by their ids in BUGS; a letter where a bug can be got wrong in several ways."""
 
 Aim = Literal["links", "nodes", "partition", "cluster"]
+Form = Literal["parquet", "jsonl"]
+"""What a history from elsewhere may come as."""
 
 
 class Argument(msgspec.Struct, frozen=True):
@@ -230,7 +235,7 @@ OF_A_PARTITION = frozenset({"leader", "follower", "followers", "isr-minority", "
 
 WORKLOADS: Mapping[str, WorkloadName] = {
     "log": WorkloadName(says="append unique values, read ranges, ask for the end offset"),
-    "idempotent": WorkloadName(says="a retrying producer that must neither duplicate nor reorder"),
+    "idempotent": WorkloadName(says="retrying producers that must neither duplicate nor reorder", clients=("raw",)),
     "register": WorkloadName(says="a register kept on the log: the last value of a key", clients=("raw",)),
     "consumer": WorkloadName(says="long-lived tailing readers"),
 }

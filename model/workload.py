@@ -15,12 +15,31 @@ import msgspec
 from model.chance import Chance
 from model.cluster import Timeline
 from model.operation import Operation, Row
+from model.outcome import Outcome
 from model.plan import Plan
 from model.schedule import Condition
 
 
+class Attempts(Protocol):
+    """Appends that may be sent again: one operation per record, whatever the number of requests for it (CHECKERS 2.2)."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """What it has come to, by what was told of every attempt so far."""
+        ...
+
+    def again(self, batch: tuple[Operation, ...]) -> None:
+        """One more attempt, once the last one was told of: perhaps under other sequences, always with the same values."""
+        ...
+
+    def end(self) -> tuple[Row, ...]:
+        """There will be no more: it is recorded as what it has come to."""
+        ...
+
+
 class Process(Protocol):
-    """One process of a history: it has one operation open at a time, and a new id after one that ended `info` (CHECKERS 2.4)."""
+    """One process of a history. It has one operation open at a time, or several appends; after one that ended `info` it goes on
+    under a new id (CHECKERS 1.1, 2.4)."""
 
     @property
     def number(self) -> int:
@@ -29,6 +48,10 @@ class Process(Protocol):
 
     def submit(self, batch: tuple[Operation, ...], done: Callable[[tuple[Row, ...]], None]) -> None:
         """One request; `done` gets the rows that were recorded, one per operation. A write without a value is given a new one."""
+        ...
+
+    def attempt(self, batch: tuple[Operation, ...], told: Callable[[str], None]) -> Attempts:
+        """The first attempt of appends that may be sent again. `told` gets the fact of each attempt."""
         ...
 
 

@@ -18,6 +18,12 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     """Anything that a node tells."""
 
 
+class MutantsSwitchedOn(Event, frozen=True, kw_only=True):
+    """The first thing that a node with wrong rules tells: which ones (mutants.py)."""
+
+    names: tuple[str, ...]
+
+
 class PartitionEvent(Event, frozen=True, kw_only=True):
     """Something about one partition, in the epochs in which this replica saw it."""
 

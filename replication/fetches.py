@@ -78,10 +78,10 @@ class Fetches:
         for asked, look in zip(fetch.partitions, looks, strict=True):
             partition: Partition | None
             if isinstance(look, Readable):
-                partition, refused = look.partition, False
+                partition, told = look.partition, None
             else:
-                partition, refused = self.broker.partitions.get((asked.topic_id, asked.partition)), True
-            if counts(refused) and partition is not None and partition.leader is not None:
+                partition, told = self.broker.partitions.get((asked.topic_id, asked.partition)), look
+            if counts(told) and partition is not None and partition.leader is not None:
                 partition.leader.remember(fetch.replica_id, fetch.replica_epoch, asked)
 
     def must_park(self, fetch: FetchRequest, looks: Looks) -> bool:

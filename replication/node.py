@@ -1,6 +1,6 @@
 """replication/node.py: one node: its roles, and the metadata log that both of them live on (4.18).
 
-In     a world, its rules, its properties; requests by channel; the order to stop
+In     a world, its properties, rules if they are not the right ones; requests by channel; the order to stop
 Out    the quorum, a controller where it has that role, a broker where it has that one; committed metadata, folded once, to both
 Keeps  the broker's part ends first, since its controlled shutdown needs a controller; then the quorum's
 Not    what the parts do. It decides nothing
@@ -14,10 +14,11 @@ from replication.broker import Broker
 from replication.controller.controller import Controller
 from replication.directory import OnDone
 from replication.env import Env, Request
-from replication.events import MetadataApplied, MetadataLoaded
+from replication.events import MetadataApplied, MetadataLoaded, MutantsSwitchedOn
 from replication.folding import fold, image_of, records_of
 from replication.image import MetadataImage
 from replication.lifecycle import Lifecycle, LifecycleSettings
+from replication.mutants import names_in, rules_with
 from replication.node_properties import BROKER_ROLE, CONTROLLER_ROLE, identity, why_not_formatted
 from replication.quorum.quorum import Quorum
 from replication.quorum.settings import quorum_settings
@@ -33,9 +34,11 @@ OF_CONTROLLER = frozenset({"lifecycle", "alter", "forward"})
 class Node:
     """A node process: a broker, a controller, or both."""
 
-    def __init__(self, env: Env, rules: Rules, properties: Mapping[str, str]) -> None:
-        self.env, self.rules, self.identity = env, rules, identity(properties)
-        me = self.identity
+    def __init__(self, env: Env, properties: Mapping[str, str], rules: Rules | None = None) -> None:
+        """Without rules, the right ones but for the mutants that the properties name. Raises ValueError for wrong properties."""
+        self.env, self.identity = env, identity(properties)
+        me, self.mutants = self.identity, names_in(properties) if rules is None else ()
+        self.rules = rules = rules_with(self.mutants) if rules is None else rules
         self.image = MetadataImage(cluster_id=me.cluster_id)
         """Everything that is committed, as far as this node knows."""
         self.quorum = Quorum(me.node_id, me.cluster_id, me.voters, env, rules, quorum_settings(properties), self)
@@ -55,6 +58,8 @@ class Node:
 
     def start(self) -> None:
         """2.42 Only on directories that were formatted for this node of this cluster."""
+        if self.mutants:
+            self.env.emit(MutantsSwitchedOn(names=self.mutants))
         for disk in self.env.disks:
             reason = why_not_formatted(disk, self.identity)
             if reason is not None:

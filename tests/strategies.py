@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from model.operation import KINDS, Row
-from model.plan import Judge, Nodes, Phase, Plan, Topic, Workload
+from model.plan import Judge, Nodes, Phase, Plan, Sizes, Topic, Workload
 from model.quantity import Rate
 from model.schedule import Condition, Event
 from model.vocabulary import FAULTS
@@ -119,7 +119,7 @@ def plans(draw: st.DrawFn) -> Plan:
         seed=draw(st.integers(0, 2**63 - 1)),
         tag=draw(st.none() | st.integers(0, 2**19 - 1)),
         for_ns=for_ns,
-        mutants=tuple(draw(st.lists(st.sampled_from(["B11", "B13", "B31a"]), unique=True))),
+        mutants=tuple(draw(st.lists(st.sampled_from(["B11", "B13", "B28a"]), unique=True))),
         client_groups=draw(st.integers(1, 50)),
         needs=tuple(draw(st.lists(st.sampled_from(["cut", "gate"]), unique=True))),
         nodes=nodes,
@@ -129,12 +129,18 @@ def plans(draw: st.DrawFn) -> Plan:
         ),
         workload=Workload(
             rate=draw(st.builds(Rate, count=st.integers(1, 10**6), per=st.sampled_from(["s", "m", "h"]))),
-            acks=draw(st.sampled_from([-1, 0, 1])),
             phases=tuple(draw(st.lists(phases, max_size=3))),
+            **draw(st.sampled_from([{"acks": -1}, {"acks": 0}, {"acks": 1}, {"acks_of_processes": (-1, 1, 0)}])),
+            batch=draw(st.integers(1, 1_000)),
+            value_size=draw(st.builds(Sizes, st.integers(8, 4_096), st.integers(4_096, 2**20))),
+            spread=draw(st.sampled_from(["even", "hot"])),
+            in_flight=draw(st.integers(1, 5)),
+            retries=draw(st.integers(0, 10_000)),
+            deliver_within=draw(durations),
         ),
         schedule=draw(st.one_of(st.sampled_from(["swarm", "none"]), schedules(for_ns, tuple(topics), brokers))),
         judge=draw(
-            st.builds(Judge, recovery_ns=st.none() | durations, gap_ns=durations, on_violation=st.sampled_from(["stop", "note"]))
+            st.builds(Judge, recovery_ns=st.none() | durations, gap_ns=durations, on_violation=st.sampled_from(["stop", "note", "off"]))
         ),
     )
 
@@ -172,7 +178,7 @@ def rows(draw: st.DrawFn, op: int) -> Row:
         at_end=draw(st.none() | st.booleans()),
         base_offset=draw(st.none() | offsets),
         values=draw(st.none() | value_lists),
-        offsets=draw(st.none() | value_lists),
+        offsets=draw(st.none() | st.lists(offsets, max_size=5)),
         epochs=draw(st.none() | st.lists(small, max_size=5)),
         leader_epoch=draw(st.none() | small),
         start_ns=draw(st.integers(0, 2**60)),

@@ -11,11 +11,13 @@ from collections.abc import Callable, Mapping
 
 from model.refusal import Refusal, near_miss
 from model.workload import Stage, Workload
+from workloads.consumer import ConsumerWorkload
+from workloads.idempotent import IdempotentWorkload
 from workloads.log import LogWorkload
 
 Factory = Callable[[Stage], Workload]
 
-WORKLOADS: Mapping[str, Factory] = {"log": LogWorkload}
+WORKLOADS: Mapping[str, Factory] = {"log": LogWorkload, "idempotent": IdempotentWorkload, "consumer": ConsumerWorkload}
 
 
 def workload_named(name: str) -> Factory:

@@ -15,7 +15,7 @@ from model.cluster import TopicPartition
 from model.operation import Kind, Operation, Row
 from model.workload import Process, Stage
 from workloads.answers import end_of_read
-from workloads.log import partitions_of
+from workloads.partitions import partitions_of
 
 RETRY_NS = 50_000_000
 CHUNK = 500

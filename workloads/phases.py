@@ -1,7 +1,7 @@
 """workloads/phases.py: which appends a workload may make now (DESIGN 11.4).
 
 In     the plan's phases; appends as they begin and as they are answered; the plan's conditions
-Out    leave to append, with the acks of the phase; none between two phases and after the last
+Out    leave to append, with the acks of the phase if it has its own; none between two phases and after the last
 Keeps  phases in their order. One that counts writes ends when all of them are answered, whatever the answer, so that the next one
        begins on a quiet log; one with a condition ends as soon as that is seen to hold, for its moment may pass
 Not    reads, which go on throughout: the workload
@@ -10,11 +10,8 @@ Not    reads, which go on throughout: the workload
 from __future__ import annotations
 
 from collections import deque
-from typing import cast
 
-from model.operation import Acks
-from model.plan import Phase, Workload
-from model.schedule import Condition
+from model.plan import Phase
 from model.workload import Stage
 
 POLL_NS = 10_000_000
@@ -25,10 +22,11 @@ class Leave:
 
     __slots__ = ("acks", "left", "open", "until")
 
-    def __init__(self, acks: int, left: int | None = None, until: Condition | None = None) -> None:
-        """`left`: so many appends are left to be made; None = any number."""
-        self.acks = cast(Acks, acks)
-        self.left, self.until, self.open = left, until, 0
+    def __init__(self, phase: Phase) -> None:
+        self.acks, self.until = phase.acks, phase.until
+        self.left = phase.write
+        """So many appends are left to be made; None = any number."""
+        self.open = 0
 
     def take(self, most: int) -> int:
         """How many of so many appends may be made."""
@@ -44,7 +42,7 @@ class Phases:
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
-        self._coming = deque(_leaves(stage.plan.workload))
+        self._coming = deque(Leave(phase) for phase in stage.plan.workload.phases or (Phase(),))
         self._stopped = False
 
     @property
@@ -77,8 +75,3 @@ class Phases:
             self._next()
         else:
             self._stage.time.after(POLL_NS, self._watch)
-
-
-def _leaves(workload: Workload) -> list[Leave]:
-    phases = workload.phases or (Phase(),)
-    return [Leave(workload.acks if phase.acks is None else phase.acks, phase.write, phase.until) for phase in phases]

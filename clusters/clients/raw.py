@@ -3,12 +3,16 @@
 In     batches of operations; an Env, the simulator's or the one over sockets
 Out    one request per batch; `done`, once and after `submit` has returned, with one answer per operation
 Keeps  nothing but what the client knows of leaders. An answer that cannot be one is CORRUPT_ANSWER, never a guess
-Not    retries (workloads/), outcomes (model/outcome.py), times and numbers (harness/recorder.py)
+       A poll names its position and does not have it checked against the log (7.5): what was cut off below it is for checkers to
+       find, not for the client to hide
+Not    retries and positions (workloads/), outcomes (model/outcome.py), times and numbers (harness/recorder.py)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+
+import msgspec
 
 from model.operation import Answer, Operation
 from model.outcome import CORRUPT_ANSWER, SUCCESS
@@ -23,6 +27,8 @@ Done = Callable[[tuple[Answer, ...]], None]
 
 RECORD_ROOM = 96  # bytes a record may need beside its value: a batch header of its own, and its own fields
 MOST_BYTES = 2**31 - 1
+POLL_RECORDS = 500  # of one poll, as with Kafka's own consumer
+POLL_WAIT_MS = 100  # how long the leader may wait for a record
 SEQUENCES = 2**31  # PROTOCOL 6.10: sequences wrap to 0
 
 
@@ -36,6 +42,8 @@ class RawClient:
             "read": self._read,
             "end_offset": lambda asked, done: self._list(asked, LATEST, done),
             "start_offset": lambda asked, done: self._list(asked, EARLIEST, done),
+            "poll": self._poll,
+            "assign": self._assign,
             "init": self._init,
         }
 
@@ -72,6 +80,26 @@ class RawClient:
             done((_read_answer(result, from_offset, most),))
 
         self._client.fetch(*_partition_of(asked), Position(from_offset), limits, then)
+
+    def _poll(self, asked: Operation, done: Done) -> None:
+        """A consumer's fetch: it waits at the end of the log, and does not tell where that is (CHECKERS 1.1)."""
+        if asked.from_offset is None:
+            raise ValueError("a poll needs a position")
+        from_offset = asked.from_offset
+        limits = Limits(min(MOST_BYTES, POLL_RECORDS * (RECORD_ROOM + asked.size)), POLL_WAIT_MS)
+
+        def then(result: Fetched) -> None:
+            done((msgspec.structs.replace(_read_answer(result, from_offset, POLL_RECORDS), at_end=None),))
+
+        self._client.fetch(*_partition_of(asked), Position(from_offset), limits, then)
+
+    def _assign(self, asked: Operation, done: Done) -> None:
+        """Nobody is asked: the consumer begins to read somewhere."""
+        position = asked.offset
+        if position is None:
+            raise ValueError("an assignment needs a position")
+        _partition_of(asked)
+        self._env.after(0, lambda: done((Answer(fact=SUCCESS, offset=position),)))
 
     def _list(self, asked: Operation, timestamp: int, done: Done) -> None:
         self._client.list_offsets(*_partition_of(asked), timestamp, lambda result: done((_listed(result),)))

@@ -1,6 +1,6 @@
 """clusters/sim/cluster.py: the simulated cluster: every handle of model/cluster over one kernel.
 
-In     a plan; rules, if they are not the right ones
+In     a plan; rules, if they are neither the right ones nor those of the plan's mutants
 Out    `model.cluster.Cluster`. Nodes are the very objects of replication/
 Keeps  one seed, one stream of random numbers per purpose, link and node. Nothing in here reads a clock, a hash or an address
 """
@@ -39,6 +39,7 @@ from model.refusal import InfrastructureFailure, Refusal
 from replication.client import Client
 from replication.env import NANOSECONDS
 from replication.events import MetadataApplied
+from replication.mutants import rules_with
 from replication.node import Node
 from replication.rules import Rules
 
@@ -55,9 +56,8 @@ class SimCluster:
     """A whole cluster in one process."""
 
     def __init__(self, plan: Plan, rules: Rules | None = None, watch: Watch | None = None) -> None:
-        if plan.mutants:
-            raise Refusal("no mutant can be switched on yet", where="mutants", allowed="[]")
-        self.plan, self.rules = plan, rules or Rules()
+        _check_mutants(plan)
+        self.plan, self.rules = plan, rules
         self.nodes = plan.nodes.ids
         self.can = CAN
         self.kernel = Kernel()
@@ -95,18 +95,33 @@ class SimCluster:
         self.hosts.format(env.node_id, process.disks, process.starts - 1)
         if self.invariants is not None:
             self.invariants.on_start(env, process.starts)
-        node = Node(env, self.rules, self.hosts.properties(env.node_id))
+        node = Node(env, self.hosts.properties(env.node_id), self.rules)
         env.listens, env.on_request = node.listens, node.on_request
         return node
 
-    # -- white-box invariants ---------------------------------------------------------------------------------------------
+    # -- damage, and white-box invariants ---------------------------------------------------------------------------------
+
+    def keep_ledger(self) -> SimLedger:
+        """Keep account of damage: which ends of processes it excuses, and when nobody can expect the cluster to come back.
+
+        To be called before `start`. A run that takes a hundred times as long as it should is stopped.
+        """
+        ledger = self.ledger = SimLedger(self.plan, self.time.now_ns)
+        self.processes.on_unclean = lambda node: ledger.on_hurt(node, ())
+        self.processes.may_give_up = self._may_give_up
+        self.disks.on_damage = ledger.on_disk_damage
+        self.admin.on_unclean_request = ledger.on_unclean_request
+        self.tail.on_rows.append(ledger.on_rows)
+        self.tail.on_commit.append(ledger.on_commit)
+        self.kernel.step_cap = STEPS_AT_START + STEPS_A_SECOND * self.plan.for_ns // 10**9
+        return ledger
 
     def assert_invariants(self, on_violation: OnViolation = "stop", forbidden: Forbidden | None = None) -> Invariants:
         """Look into the nodes after every event. To be called before `start`; what it finds is in `violations`.
 
         `forbidden`: whether a partition may still lose nothing; without it the ledger of damage says so.
         """
-        ledger = self.ledger = SimLedger(self.plan, self.time.now_ns)
+        ledger = self.keep_ledger()
         found = self.invariants = Invariants(
             self.kernel,
             self._parts,
@@ -116,16 +131,10 @@ class SimCluster:
             on_violation,
         )
         self._watch = self.tail.watch = self.processes.watch = found.overhearing(self._watch)
-        self.processes.on_unclean = lambda node: ledger.on_hurt(node, ())
-        self.disks.on_damage = ledger.on_disk_damage
-        self.processes.may_give_up = self._may_give_up
         found.world.bytes_changed = ledger.bytes_changed
-        self.admin.on_unclean_request = ledger.on_unclean_request
         found.world.asked_for_unclean = ledger.asked_for_unclean
         found.world.copies_survive, found.world.metadata_promised = ledger.copies_survive, ledger.metadata_promised
-        self.tail.on_rows.append(ledger.on_rows)
-        self.tail.on_commit += [ledger.on_commit, found.on_commit]
-        self.kernel.step_cap = STEPS_AT_START + STEPS_A_SECOND * self.plan.for_ns // 10**9
+        self.tail.on_commit.append(found.on_commit)
         return found
 
     def _parts(self, node: NodeId) -> Parts | None:
@@ -229,6 +238,13 @@ class SimCluster:
         return None if mine is None or mine.incarnation_id != incarnation_id else mine.clean
 
 
+def _check_mutants(plan: Plan) -> None:
+    try:
+        rules_with(plan.mutants)
+    except ValueError as error:
+        raise Refusal(str(error), where="mutants", allowed="mutants that answer different questions") from None
+
+
 class _NobodyListens:
     """Clients tell nothing, and an exception in one is ours, not a node's."""
 
@@ -244,6 +260,7 @@ def _told(violation: invariants.Violation) -> Violation:
         name=violation.name,
         text=violation.text,
         at_ns=violation.at_ns,
+        after=violation.after,
         beliefs=violation.beliefs,
         story=violation.story,
     )

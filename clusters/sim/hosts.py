@@ -17,6 +17,7 @@ from model.config import SETTINGS, effective
 from model.plan import Plan
 from replication.files import META_PROPERTIES
 from replication.identity import random_id
+from replication.mutants import PROPERTY
 from replication.node_properties import BROKER_ROLE, CONTROLLER_ROLE, format_files, written_voters
 from replication.quorum_messages import VoterKey
 
@@ -31,6 +32,8 @@ class Hosts:
         self._common = {key: written(value) for key in SETTINGS if (value := effective(plan.config, {}, key)) is not None}
         voters = [VoterKey(node, self._directory_id(node, 0, 0)) for node in plan.nodes.controller_ids]
         self._common |= {"cluster.id": CLUSTER_ID, "controller.quorum.voters": written_voters(voters)}
+        if plan.mutants:
+            self._common[PROPERTY] = ",".join(plan.mutants)
 
     def properties(self, node: NodeId) -> dict[str, str]:
         nodes = self._plan.nodes

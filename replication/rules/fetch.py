@@ -9,7 +9,7 @@ from typing import TypeVar
 from replication.errors import Error
 from replication.identity import NO_EPOCH
 from replication.image import BrokerRegistration
-from replication.messages import EpochEndOffset
+from replication.messages import EpochEndOffset, FetchedPartition
 from replication.rules.log import LogRules
 from replication.state import Epochs, FetchAsked, Follower, LeaderEnd
 
@@ -91,9 +91,10 @@ class FetchRules(LogRules):
             proven if previous is None or proven is None or proven > previous else previous
         )  # never back, whatever the clock does
 
-    def counts(self, refused: bool) -> bool:
-        """5.16, 5.17 A fetch that was refused or diverges says nothing about what its sender holds (B09)."""
-        return not refused
+    def counts(self, told: FetchedPartition | None) -> bool:
+        """5.16, 5.17 A fetch that was told anything but records was refused or diverges: it says nothing about what its sender
+        holds (B09)."""
+        return told is None
 
     def counts_again_at_completion(self) -> bool:
         """5.40 A parked fetch told all it knew when it arrived; its completion is not news from the follower (B57)."""

@@ -14,6 +14,7 @@ from harness import recorder as recorder_module
 from harness.recorder import RecordedProcess, Recorder
 from model.operation import WRITES, Answer, Kind, Operation, Row
 from model.value import Writer, writer_of
+from model.workload import Attempts
 from tests.workloads.virtual import MS, TAG, VirtualTime
 
 READ = Operation(kind="read", topic="t", partition=0, from_offset=3, max_records=10)
@@ -222,6 +223,135 @@ def test_a_trace_sees_each_row_once_the_sink_has_it() -> None:
     assert seen == [(0, 1), (1, 2)]
 
 
+# -- several requests of one process ------------------------------------------------------------------------------------
+
+
+def test_appends_may_be_in_flight_together_and_nothing_else_may() -> None:
+    """CHECKERS 1.1: each is a row of its own, whichever is answered first."""
+    book = Book()
+    book.ask(APPEND)
+    book.ask(APPEND, APPEND)
+    with pytest.raises(RuntimeError, match="process 0 has an operation open"):
+        book.ask(READ)
+    book.client.waiting.pop()((ACKED, ACKED))
+    with pytest.raises(RuntimeError, match="process 0 has an operation open"):
+        book.ask(READ)
+    book.client.answer(ACKED)
+    book.ask(READ)
+    with pytest.raises(RuntimeError, match="process 0 has an operation open"):
+        book.ask(APPEND)
+    assert [row.op for row in book.rows] == [1, 2, 0]
+
+
+def test_what_is_in_flight_when_a_process_retires_ends_under_its_old_id() -> None:
+    """CHECKERS 2.4: nothing new begins under it, and a second `info` retires nobody twice."""
+    book = Book()
+    for _ in range(3):
+        book.ask(APPEND)
+    book.client.answer(Answer(fact="TIMED_OUT"))
+    book.ask(APPEND)
+    for fact in ("TIMED_OUT", "SUCCESS", "SUCCESS"):
+        book.client.answer(Answer(fact=fact, offset=0))
+    book.recorded(APPEND, ACKED)
+    assert [(row.process, row.type) for row in book.rows] == [(0, "info"), (0, "info"), (0, "ok"), (1, "ok"), (1, "ok")]
+    assert [writer_of(row.value or 0).counter for row in book.rows] == [0, 1, 2, 0, 1]
+
+
+def attempted(*facts: str, batch: tuple[Operation, ...] = (APPEND,)) -> tuple[Book, Attempts]:
+    """An append that was told this, attempt by attempt, 2 ms each and 1 ms between them; it has not ended."""
+    book, told = Book(), list[str]()
+    attempts = book.process.attempt(batch, told.append)
+    for number, fact in enumerate(facts):
+        if number:
+            book.time.advance(MS)
+            attempts.again(batch)
+        book.time.advance(2 * MS)
+        book.client.answer(*(Answer(fact=fact, offset=7 + i if fact == "SUCCESS" else None) for i in range(len(batch))))
+    assert told == list(facts)
+    assert book.rows == []
+    return book, attempts
+
+
+@pytest.mark.parametrize(
+    ("facts", "wanted"),
+    [
+        (("SUCCESS",), ("ok", None, 1)),
+        (("NOT_SENT", "SUCCESS"), ("ok", None, 1)),
+        (("TIMED_OUT", "SUCCESS"), ("ok", None, 2)),
+        (("NOT_SENT", "NOT_SENT"), ("fail", "NOT_SENT", 1)),
+        (("NOT_ENOUGH_REPLICAS", "NOT_SENT", "NOT_ENOUGH_REPLICAS"), ("fail", "NOT_ENOUGH_REPLICAS", 2)),
+        (("TIMED_OUT", "NOT_ENOUGH_REPLICAS"), ("info", "NOT_ENOUGH_REPLICAS", 2)),
+        (("CONNECTION_LOST", "OUT_OF_ORDER_SEQUENCE_NUMBER", "NOT_SENT"), ("info", "NOT_SENT", 2)),
+    ],
+)
+def test_several_attempts_are_one_row(facts: tuple[str, ...], wanted: tuple[str, str | None, int]) -> None:
+    """CHECKERS 2.2: failed only if every attempt has failed for certain. `attempts` are those that may have reached a broker;
+    the row begins with the first and ends with the last."""
+    book, attempts = attempted(*facts)
+    assert (attempts.outcome.type, attempts.outcome.error) == wanted[:2]
+    (row,) = attempts.end()
+    assert book.rows == [row]
+    assert (row.type, row.error, row.attempts) == wanted
+    assert (row.start_ns, row.took_ns) == (0, (3 * len(facts) - 1) * MS)
+
+
+def test_what_is_sent_again_keeps_its_values_and_shows_its_last_sequences() -> None:
+    """A producer may number anew what was refused; the row is about the copy that may be in the log."""
+    book = Book()
+    first = msgspec.structs.replace(APPEND, producer_id=9, producer_epoch=0, sequence=4)
+    attempts = book.process.attempt((first, first), lambda fact: None)
+    book.client.answer(*(Answer(fact="NOT_ENOUGH_REPLICAS"),) * 2)
+    attempts.again((msgspec.structs.replace(first, producer_epoch=1, sequence=0),) * 2)
+    book.client.answer(ACKED, ACKED)
+    rows = attempts.end()
+    assert [each.value for each in book.client.asked[0]] == [each.value for each in book.client.asked[1]]
+    assert [(row.value, row.producer_epoch, row.sequence, row.batch) for row in rows] == [
+        (book.client.asked[0][i].value, 1, 0, 0) for i in range(2)
+    ]
+
+
+def test_one_attempt_is_on_its_way_at_a_time() -> None:
+    """Two copies on their way at once would be two requests with one answer."""
+    book = Book()
+    attempts = book.process.attempt((APPEND,), lambda fact: None)
+    with pytest.raises(RuntimeError, match="on its way already"):
+        attempts.again((APPEND,))
+
+
+def test_between_two_attempts_the_end_leaves_what_is_known() -> None:
+    """Nothing is on its way: what was told so far decides, and later attempts are not sent."""
+    for facts, wanted in (("NOT_SENT",), ("fail", "NOT_SENT")), (("TIMED_OUT",), ("info", "TIMED_OUT")):
+        book, attempts = attempted(*facts)
+        book.recorder.close()
+        (row,) = book.rows
+        assert (row.type, row.error, row.attempts) == (*wanted, 1)
+        attempts.again((APPEND,))
+        assert attempts.end() == ()
+        assert len(book.client.asked) == 1
+
+
+# -- sessions -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_session_ends_with_an_assignment_a_failed_poll_and_its_process() -> None:
+    """CHECKERS 1.1, 2.4: polls and assignments carry its number, nothing else does."""
+    book = Book()
+    poll, assign = (Operation(kind=kind, topic="t", partition=0, from_offset=3) for kind in ("poll", "assign"))
+    script = [
+        (assign, "SUCCESS"),
+        (poll, "SUCCESS"),
+        (poll, "OFFSET_OUT_OF_RANGE"),
+        (poll, "SUCCESS"),
+        (assign, "SUCCESS"),
+        (END, "TIMED_OUT"),
+        (poll, "SUCCESS"),
+        (APPEND, "TIMED_OUT"),
+        (poll, "SUCCESS"),
+    ]
+    sessions = [book.recorded(asked, Answer(fact=fact, offset=3)).session for asked, fact in script]
+    assert sessions == [1, 1, 1, 2, 3, None, 3, None, 4]
+
+
 # -- misuse and the end -------------------------------------------------------------------------------------------------
 
 
@@ -241,10 +371,10 @@ def test_a_client_that_answers_twice_or_for_too_few_is_found_out() -> None:
     book.ask(READ)
     twice = book.client.waiting[0]
     book.client.answer(ACKED)
-    with pytest.raises(KeyError):
+    with pytest.raises(RuntimeError, match="answers each request once"):
         twice((ACKED,))
     book.ask(APPEND, APPEND)
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(RuntimeError, match="every operation of it"):
         book.client.answer(ACKED)
     assert len(book.rows) == 1
 

@@ -142,8 +142,8 @@ def test_json_is_one_object_and_nothing_else(tmp_path: Path, capsys: pytest.Capt
     ("text", "problem"),
     [
         ("cluster: local", "there is no world 'local'"),
-        ("mutants: [B11]", "no mutant can be switched on yet"),
-        ("workload: {name: consumer}", "the workload 'consumer' is not there yet"),
+        ("mutants: [B28, B28a]", "B28 and B28a answer the same question"),
+        ("workload: {name: register}", "the workload 'register' is not there yet"),
         ("matrix: {workload/acks: [all, 1]}", "stands for 2 plans"),
     ],
 )
@@ -153,6 +153,26 @@ def test_what_cannot_be_run_is_refused_before_anything_starts(
     """Exit code 3, one sentence, and no store."""
     assert tidemark(["run", a_plan(tmp_path, text), "--store", str(tmp_path / "store")]) == 3
     assert problem in told(capsys)
+    assert not (tmp_path / "store").exists()
+
+
+def test_mutants_are_switched_on_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They stand in the stored plan, so that it can be replayed, and every node says in its first line what it runs with."""
+    store = str(tmp_path / "store")
+    assert tidemark(["run", "--mutant", "B28a,B13", "--store", store, *SHORT]) == 1
+    assert "invariant 12" in told(capsys)
+    assert Store(store).open("runs", 0).plan().mutants == ("B28a", "B13")
+    assert tidemark(["replay", f"{store}/runs/00000"]) == 1
+    assert tidemark(["trace", f"{store}/runs/00000"]) == 0
+    assert "n1 runs with wrong rules: B28a, B13" in told(capsys)
+
+
+def test_a_mutant_that_nobody_knows_is_refused_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With those that there are."""
+    assert tidemark(["run", "--mutant", "B99", "--store", str(tmp_path / "store")]) == 3
+    said = told(capsys)
+    assert "no such mutant: 'B99'" in said
+    assert "B11, B13" in said
     assert not (tmp_path / "store").exists()
 
 

@@ -20,6 +20,7 @@ from tests.harness.trace_by_hand import row
 AT: dict[str, Any] = {"topic": "t", "partition": 0, "leader_epoch": 3, "partition_epoch": 9}
 ABOUT_N2: dict[str, Any] = {"offset": 41, "broker_id": 2, "broker_epoch": 5}
 EVENTS: dict[type[told.Event], tuple[told.Event, str]] = {
+    told.MutantsSwitchedOn: (told.MutantsSwitchedOn(names=("B11", "B13")), "runs with wrong rules: B11, B13"),
     told.LeaderChanged: (
         told.LeaderChanged(**AT, leader=2, epoch_start=41),
         "leads t/0 in leader epoch 3, which starts at offset 41",

@@ -7,6 +7,7 @@ import itertools
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from replication.batch import Header, header_at
 from replication.errors import Error
 from replication.identity import NO_EPOCH, UNASSIGNED
 from replication.image import BrokerRegistration, PartitionState
-from replication.messages import AlteredPartition, EpochEndOffset, IsrMember
+from replication.messages import AlteredPartition, EpochEndOffset, FetchedPartition, IsrMember
 from replication.rules import Rules
 from replication.rules.fetch import AfterError
 from replication.rules.isr import AfterAlter, HwTrigger
@@ -261,8 +262,10 @@ def test_divergence_is_an_epoch_that_ends_earlier_here() -> None:
 
 def test_only_an_accepted_fetch_tells_the_leader_anything_and_only_once() -> None:
     """5.16, 5.40: and a parked one is answered with what is true when it is answered."""
-    assert RULES.counts(refused=False)
-    assert not RULES.counts(refused=True)
+    told = FetchedPartition(b"t" * 16, 0)
+    assert RULES.counts(None)
+    assert not RULES.counts(msgspec.structs.replace(told, error_code=Error.OFFSET_OUT_OF_RANGE))
+    assert not RULES.counts(msgspec.structs.replace(told, diverging_epoch=EpochEndOffset(1, 5)))
     assert not RULES.counts_again_at_completion()
     assert RULES.bounds_of_completion("then", "now") == "now"
 

@@ -13,7 +13,7 @@ from workloads.catalogue import WORKLOADS, workload_named
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_a_workload_that_is_there_is_made_from_its_stage(name: str) -> None:
     """Each starts, asks, stops and comes to rest, as the run loop expects."""
-    scene = Scene(planned(rate="100/s"))
+    scene = Scene(planned(rate="100/s", name=name))
     workload = workload_named(name)(scene.stage)
     workload.start()
     scene.time.advance(1_000_000_000)

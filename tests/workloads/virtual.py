@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from itertools import count
 from random import Random
+from typing import Any
+
+import msgspec
 
 from harness.recorder import Recorder
 from model.chance import stream
@@ -68,6 +71,7 @@ class FakeLogs:
         self.time, self.latency_ns, self.first_offset = time, latency_ns, first_offset
         self.logs: dict[TopicPartition, list[int]] = {}
         self.asked: list[tuple[int, tuple[Operation, ...]]] = []
+        self.producer_ids = count()
         self.answering: Callable[[Operation], Answer | None] = lambda asked: None
         """What to answer instead; None = what the log says."""
 
@@ -81,6 +85,10 @@ class FakeLogs:
         return self.logs.setdefault((topic, partition), [])
 
     def answer(self, asked: Operation) -> Answer:
+        if asked.kind == "init":
+            return Answer(fact="SUCCESS", node=1, producer_id=next(self.producer_ids), producer_epoch=0)
+        if asked.kind == "assign":
+            return Answer(fact="SUCCESS", offset=asked.offset)
         log = self.log(asked.topic, asked.partition)
         end = self.first_offset + len(log)
         if asked.kind == "append":
@@ -89,6 +97,8 @@ class FakeLogs:
             return Answer(fact="NO_ACK") if asked.acks == 0 else Answer(fact="SUCCESS", node=1, offset=end)
         if asked.kind == "read":
             return self.read(log, asked.from_offset or 0, asked.max_records)
+        if asked.kind == "poll":
+            return msgspec.structs.replace(self.read(log, asked.from_offset or 0, 500), at_end=None)
         return Answer(fact="SUCCESS", node=1, offset=end if asked.kind == "end_offset" else self.first_offset)
 
     def read(self, log: list[int], from_offset: int, most: int | None) -> Answer:
@@ -131,11 +141,12 @@ def planned(
     acks: int = -1,
     phases: tuple[Phase, ...] = (),
     topics: dict[str, int] | None = None,
+    **more: Any,
 ) -> Plan:
-    """A plan, as far as workloads look at it. `topics`: how many partitions each has."""
+    """A plan, as far as workloads look at it. `topics`: how many partitions each has; `more`: of the workload."""
     return Plan(
         tidemark=1,
         seed=seed,
         topics={name: Topic(partitions=number) for name, number in (topics or {"t": 1}).items()},
-        workload=Workload(processes=processes, rate=parse_rate(rate), acks=acks, phases=phases),
+        workload=Workload(processes=processes, rate=parse_rate(rate), acks=acks, phases=phases, **more),
     )

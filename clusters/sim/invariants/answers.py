@@ -57,7 +57,7 @@ class Answers:
                 for text in each.check(self._world, replica, promise):
                     self._findings.found(each, truth, text)
             if truth.loss_forbidden:
-                truth.acked.append(Acked(promise.base, promise.end, promise.crc, life.node))
+                truth.acked.append(Acked(promise.base, promise.end, promise.stored_crc(replica), life.node))
                 truth.acked_end = max(truth.acked_end, promise.end)
 
     def _on_fetched(self, life: Life, asked: FetchRequest, answer: FetchResponse) -> None:

@@ -30,6 +30,11 @@ class Promise:
         self.recognisable = producer_id < 0 and result.log_append_time_ms < 0
         """Whether its CRC must be in the log: a retry may be another batch, and a leader's own time changes it."""
 
+    def stored_crc(self, replica: Replica) -> int:
+        """The CRC of what was acknowledged, as the log has it."""
+        held = None if self.recognisable else batch_at(replica.log, self.base)
+        return self.crc if held is None else held[3]
+
 
 @invariant(12, of="promise")
 def acknowledgement(world: World, replica: Replica, promise: Promise) -> Iterator[str]:

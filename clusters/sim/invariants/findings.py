@@ -56,6 +56,7 @@ class Findings:
             believed = beliefs.of_partition(self._world, partition)
         else:
             believed = of_quorum(self._world) if where == THE_QUORUM else ()
+        concerned = (None, None) if partition is None else (partition.topic, partition.index)
         return Violation(
             number=asked.number,
             name=asked.name,
@@ -63,6 +64,7 @@ class Findings:
             where=name,
             at_ns=self._kernel.now,
             event=self._kernel.event,
+            after=self._story.last_kind(*concerned),
             beliefs=believed,
-            story=self._story.lines(*((None, None) if partition is None else (partition.topic, partition.index))),
+            story=self._story.lines(*concerned),
         )

@@ -7,6 +7,7 @@ Keeps  the most recent few hundred. It is a watch that passes everything on to t
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Mapping
 from typing import Any
@@ -20,6 +21,7 @@ from replication.events import MetadataApplied, MetadataLoaded, QuorumHighWaterm
 REMEMBERED = 500
 OF_THE_METADATA_LOG = (MetadataApplied, MetadataLoaded, QuorumHighWatermark)
 TOLD_AT_MOST = 30
+_NODE = re.compile(r"n\d+")
 
 
 class Story(Watch):
@@ -56,6 +58,11 @@ class Story(Watch):
         lines = [(at_ns, f"{who}: {_said(what)}") for at_ns, who, what in self._recent if _concerns(what, topic, partition)]
         return tuple(lines[-TOLD_AT_MOST:])
 
+    def last_kind(self, topic: str | None, partition: int | None) -> str:
+        """Of the last of them, without anybody's name or number: `LeaderElected`, `commit`, `process ends`."""
+        kinds = (_kind(what) for _, _, what in reversed(self._recent) if _concerns(what, topic, partition))
+        return next(kinds, "")
+
 
 class Listener:
     """Who wants to hear of it besides."""
@@ -75,6 +82,13 @@ def _concerns(what: Any, topic: str | None, partition: int | None) -> bool:
     else:
         return True
     return where == (topic, partition)
+
+
+def _kind(what: Any) -> str:
+    """Of a process or a registration the words in front of the reason."""
+    if isinstance(what, str):
+        return " ".join(word for word in what.partition(":")[0].split() if not _NODE.fullmatch(word))
+    return "commit" if isinstance(what, Mapping) else type(what).__name__
 
 
 def _said(what: Any) -> str:

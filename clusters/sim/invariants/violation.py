@@ -16,6 +16,8 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True):
     at_ns: int
     event: int
     """So many events had happened in the world."""
+    after: str
+    """The kind of what was told last that concerns it."""
     beliefs: tuple[str, ...]
     """What the controllers have committed and what each node thinks, one line each."""
     story: tuple[tuple[int, str], ...]

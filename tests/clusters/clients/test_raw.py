@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusters.clients.raw import RawClient
+from clusters.clients.raw import POLL_WAIT_MS, RawClient
 from model.operation import Acks, Answer, Operation
 from model.outcome import outcome
 from model.value import make_value, to_payload
@@ -317,6 +317,56 @@ def test_a_lost_connection_and_silence_are_told_apart() -> None:
     assert puppet(None).answer(*append(0)) == Answer(fact="TIMED_OUT")
 
 
+# -- consumers ----------------------------------------------------------------------------------------------------------
+
+
+def poll(from_offset: int | None) -> Operation:
+    return Operation(kind="poll", topic="t", partition=0, from_offset=from_offset)
+
+
+def test_a_poll_tells_records_from_its_position_and_not_where_the_end_is() -> None:
+    """CHECKERS 1.1: as a read does, but without `at_end`."""
+    _, guest = visited()
+    guest.answers(*append(0, 1, 2))
+    assert guest.answer(poll(1)) == Answer(
+        fact="SUCCESS", node=1, base_offset=1, values=(value(1), value(2)), epochs=(0, 0), leader_epoch=0
+    )
+    assert guest.answer(poll(9)) == Answer(fact="OFFSET_OUT_OF_RANGE", node=1)
+
+
+def test_a_poll_takes_five_hundred_at_most() -> None:
+    """As many as Kafka's consumer takes; the rest comes with the next one."""
+    _, guest = visited()
+    guest.answers(*append(*range(600)))
+    assert guest.answer(poll(0)).values == tuple(value(i) for i in range(500))
+    assert guest.answer(poll(500)).values == tuple(value(i) for i in range(500, 600))
+
+
+def test_a_poll_at_the_end_waits_for_the_next_record() -> None:
+    """5.40 An empty answer comes when the wait is over, a record at once."""
+    story, guest = visited()
+    guest.answers(*append(0))
+    told: list[tuple[Answer, ...]] = []
+    for _ in range(2):
+        guest.client.submit((poll(1),), told.append)
+        story.world.advance(POLL_WAIT_MS - 10)
+        assert told == []
+        story.world.advance(20)
+        assert told.pop()[0].values == ()
+    guest.client.submit((poll(1),), told.append)
+    story.world.advance(10)
+    Guest(story.world).answers(*append(1))
+    assert told.pop()[0].values == (value(1),)
+
+
+def test_an_assignment_asks_nobody() -> None:
+    """It is a position from which polls begin, told back in the world's next turn."""
+    _, guest = visited()
+    asked = Operation(kind="assign", topic="t", partition=0, offset=7)
+    assert guest.answer(asked) == Answer(fact="SUCCESS", offset=7)
+    assert guest.env.asked == []
+
+
 # -- offsets and producers ----------------------------------------------------------------------------------------------
 
 
@@ -375,6 +425,8 @@ def changed(operation: Operation, **changes: object) -> Operation:
         (changed(append(0)[0], topic=None),),
         (changed(read(0), from_offset=None),),
         (ask("reg_read"),),
+        (poll(None),),
+        (ask("assign"),),
     ],
 )
 def test_what_is_no_request_is_refused_before_anything_is_sent(batch: tuple[Operation, ...]) -> None:
