@@ -67,7 +67,7 @@ class _Numbered:
         part = self.part = places.part
         self.places = places
         self.producer, self.epoch = part.number("producer_id"), part.number("producer_epoch")
-        self.sequence = part.number("sequence")
+        self.sequence = part.number("sequence").astype(np.int64)
         known = part.is_append & (self.producer != NONE) & (self.epoch != NONE) & (self.sequence != NONE)
         self.known: Flags = np.append(known, False)
         self.elsewhere: Flags = np.append(~known & ~part.flag("idempotent"), False)
