@@ -160,5 +160,7 @@ def _reader(places: Places, appends: Rows, offsets: Numbers, level: Level) -> Ro
     told = part.acked_by_all[appends]
     if level == "local":
         told = told | (part.acked_by_leader[appends] & ~places.is_known(offsets))
-    told = told & (part.offset[appends] == offsets)
-    return np.where(told, np.int64(NONE), places.observer_of(offsets, part.value[appends], acknowledged=False))
+    untold = np.flatnonzero(~told | (part.offset[appends] != offsets))
+    reader = np.full(len(appends), NONE, np.int64)
+    reader[untold] = places.observer_of(offsets[untold], part.value[appends[untold]], acknowledged=False)
+    return reader
