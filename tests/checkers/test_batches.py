@@ -128,6 +128,21 @@ def test_whole_copies_are_duplicates_and_half_a_copy_is_torn() -> None:
     assert names(check(half.part)) == TORN
 
 
+def test_half_of_a_second_copy_that_others_have_not_seen_is_a_duplicate_and_not_torn() -> None:
+    history = sent([1, 2], [None, None], None)
+    history.read(0, [1], 4, 5)
+    history.read(5, [1, 2], 4, 5)
+    assert names(check(history.part)) == {}
+
+
+def test_an_answer_that_contradicts_what_is_known_is_looked_at_too() -> None:
+    history = sent([1, 2], [None, None], None)
+    history.batch(2, [3, 4], [None, None], 0, None, process=3)
+    history.read(0, [3, 4], 4, 5)
+    history.read(0, [1, 9], 6, 7)
+    assert operations(check(history.part)) == {"torn_batch": (1, 2, 7)}
+
+
 def test_failed_appends_and_batches_that_nobody_saw_are_not_torn() -> None:
     failed, unseen = (sent([1, 2], [None, None], None, type=how) for how in ("fail", "info"))
     failed.read(0, [1, 9], 4, 5)
