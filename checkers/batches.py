@@ -170,8 +170,10 @@ def _reader(places: Places, appends: Rows, offsets: Numbers, level: Level) -> Ro
     """Who shows that a record lies there; -1 = its append itself, by what it was told."""
     part = places.part
     answered = part.acked_by_all if level == "committed" else part.acked_by_all | part.acked_by_leader
-    told = answered[appends] & (part.offset[appends] == offsets)
-    return np.where(told, np.int64(NONE), places.observer_of(offsets, part.value[appends], acknowledged=False))
+    untold = np.flatnonzero(~answered[appends] | (part.offset[appends] != offsets))
+    reader = np.full(len(appends), NONE, np.int64)
+    reader[untold] = places.observer_of(offsets[untold], part.value[appends[untold]], acknowledged=False)
+    return reader
 
 
 # -- cut ----------------------------------------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ class _Numbered:
         part = self.part = places.part
         self.places = places
         self.producer, self.epoch = part.number("producer_id"), part.number("producer_epoch")
-        self.sequence = part.number("sequence")
+        self.sequence = part.number("sequence").astype(np.int64)
         known = part.is_append & (self.producer != NONE) & (self.epoch != NONE) & (self.sequence != NONE)
         self.known: Flags = np.append(known, False)
         self.elsewhere: Flags = np.append(~known & ~part.flag("idempotent"), False)
@@ -160,5 +160,7 @@ def _reader(places: Places, appends: Rows, offsets: Numbers, level: Level) -> Ro
     told = part.acked_by_all[appends]
     if level == "local":
         told = told | (part.acked_by_leader[appends] & ~places.is_known(offsets))
-    told = told & (part.offset[appends] == offsets)
-    return np.where(told, np.int64(NONE), places.observer_of(offsets, part.value[appends], acknowledged=False))
+    untold = np.flatnonzero(~told | (part.offset[appends] != offsets))
+    reader = np.full(len(appends), NONE, np.int64)
+    reader[untold] = places.observer_of(offsets[untold], part.value[appends[untold]], acknowledged=False)
+    return reader
