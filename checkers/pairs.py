@@ -163,7 +163,10 @@ def _stale_answers(of: Intervals, name: str, rows: Rows, *, one_epoch: bool) -> 
         )
         return words.witness(part, text, [before, row], offset=int(bounds[i]), epochs=known)
 
-    return finding(part, name, (prover, rows), tell, comparable=comparable, offset=bounds)
+    final = np.array([None, "final"], dtype=object)[
+        part.final[rows].astype(int)
+    ]  # where something is missing as well, that says it better (5.4)
+    return finding(part, name, (prover, rows), tell, comparable=comparable, offset=bounds, evidence=final)
 
 
 def _by_whom(before: int, now: int) -> str:

@@ -80,7 +80,8 @@ class Everything:
         self._allowed = allowed
 
     def of(self, found: Found) -> Rulings:
-        return everywhere(Ruling("strict", "allowed" if found.name in self._allowed else "forbidden"), found)
+        rulings = everywhere(Ruling("strict", "allowed" if found.name in self._allowed else "forbidden"), found)
+        return rulings if found.comparable is None else rulings.where(~found.comparable, NOT_COMPARABLE)
 
 
 FORBIDDEN, ALLOWED = Ruling("6.6", "forbidden"), Ruling("6.6", "allowed")
