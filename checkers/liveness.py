@@ -246,9 +246,11 @@ def _is_readable(part: Part, view: Circumstances, counts: Counter[str]) -> Found
     since_ns = later(max(healed_ns, view.in_sync(part.at).last_change_ns), view.recovery_ns)
     names_the_end = part.is_ok & ~part.final & ((part.kind == END_OFFSET) | ((part.kind == READ) & part.at_end))
     late = np.flatnonzero(names_the_end & (part.start > since_ns))
+    if not len(late):
+        return None
     written = np.flatnonzero(part.acked_by_all & (part.offset >= 0) & _finally_read(part))
     written = written[np.argsort(part.end[written], kind="stable")]
-    if not len(late) or not len(written):
+    if not len(written):
         return None
     earlier = np.searchsorted(part.end[written], part.start[late]) - 1
     furthest = _furthest(part.offset[written])
