@@ -180,9 +180,8 @@ def _past_the_bound(tried: Window, lasting: Window, view: Circumstances) -> bool
 def _not_resumed(part: Part, view: Circumstances, since_ns: int, to_ns: int) -> Outage | None:
     """The same, by the tries of those clients alone who could reach everybody they needed."""
     core = None if view.excused(part.at, to_ns) else view.core(part.at, since_ns, to_ns)
-    bound_ns = later(since_ns, view.recovery_ns)
     tries = Tries(part, _of_clients(part, view.plan, core), np.ones(part.count, np.bool_))
-    if core is None or tries.accepts(since_ns, bound_ns):
+    if core is None:
         return None
     for stretch in tries.stretches(view.gap_ns):
         window = max(stretch.from_ns, since_ns), min(stretch.to_ns, to_ns)
