@@ -342,6 +342,7 @@ def test_a_failure_before_the_last_success_is_no_first_failure() -> None:
 
 def test_a_gap_begins_at_the_last_success_and_ends_where_a_fault_begins() -> None:
     rows = [append(0, 0, 9, "TIMED_OUT", client="raw-1"), append(1, 1, 2), *appends(100, 3, 30, NOT_LEADER)]
+    rows.append(append(90, 11.8, 12.4, "TIMED_OUT", client="raw-1"))
     run = evidence(rows, cut(12, 13, (1,)), plan=plan_of(config=PATIENT.config))
     (found,) = found_in(run)
     assert (found.from_ns.tolist(), found.to_ns.tolist()) == ([2 * S], [12 * S])
