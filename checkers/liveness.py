@@ -61,7 +61,7 @@ def _checked(part: Part, view: Circumstances) -> Checked:
         told_since_ns = view.healed_ns if comes_back is not None or view.told_already else None
         found += [comes_back, _is_read(part, view, counts)]
         found += [_goes_on(part, view, counts, told_since_ns), _resumes(part, view, counts), _is_readable(part, view, counts)]
-    return Checked(name=NAME, at=part.at, found=tuple(each for each in found if each is not None), counts=counts)
+    return Checked(name=NAME, at=part.at, found=tuple(each for each in found if each is not None), counts=+counts)
 
 
 # -- V1 -----------------------------------------------------------------------------------------------------------------

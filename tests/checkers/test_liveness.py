@@ -488,7 +488,7 @@ def test_a_fault_that_leaves_enough_untouched_excuses_nothing(events: tuple[Any,
         pytest.param({"changes": [change(-50, (1, 2))]}, id="one of two in sync is apart"),
         pytest.param({"changes": [change(-50, (1, 2, 3)), change(30, (1, 3))]}, id="one of them left the ISR"),
         pytest.param({"changes_complete": False}, id="who was in sync is not known"),
-        pytest.param({"registrations": [registration(4, 2)]}, id="one has just come back"),
+        pytest.param({"registrations": [registration(-9, 2), registration(4, 2)]}, id="one has just come back"),
         pytest.param({"seen": Seen(excuse="rot", converged=False)}, id="an excuse"),
     ],
 )
@@ -501,7 +501,12 @@ def test_replicas_that_may_not_be_in_sync_need_not_go_on(more: Any) -> None:
 def test_a_leader_that_was_started_again_meanwhile_is_not_gone() -> None:
     killed = event("kill", 5, 65, (1,))
     assert rules(outage_in_a_cut(killed)) == [("unavailable", "V3", 1)]
-    assert rules(outage_in_a_cut(killed, registrations=[registration(10, 1)])) == []
+    assert rules(outage_in_a_cut(killed, registrations=[registration(-9, 1), registration(10, 1)])) == []
+
+
+def test_the_first_registration_of_a_broker_is_no_return() -> None:
+    begun = [registration(-3, node) for node in (1, 2, 3)]
+    assert rules(outage_in_a_cut(registrations=begun)) == [("unavailable", "V3", 1)]
 
 
 def test_a_client_of_which_nobody_knows_where_it_is_proves_nothing() -> None:
