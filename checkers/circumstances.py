@@ -157,7 +157,7 @@ class Circumstances:
         if not self.isr_known(at):
             return None
         since_ns = from_ns - self.recovery_ns
-        restarted = {row["node"] for row in self._run.registrations if since_ns <= row["at_ns"] <= to_ns}
+        restarted = frozenset(node for at_ns, node in self._returns if since_ns <= at_ns <= to_ns)
         in_sync, quorum = self.in_sync(at), frozenset(voters(self.plan)) - self._unfit_voters
         replicas = in_sync.throughout(from_ns, to_ns) - restarted
         leaders = in_sync.leaders(later(from_ns, self.recovery_ns), to_ns)
@@ -169,6 +169,13 @@ class Circumstances:
             if enough and core.groups and leaders <= core.members | (gone - restarted):
                 return core
         return None
+
+    @cached_property
+    def _returns(self) -> list[tuple[int, int]]:
+        """When brokers registered once more. The first time is the beginning of the cluster."""
+        told = sorted((int(row["at_ns"]), int(row["node"])) for row in self._run.registrations)
+        first = {node: at_ns for at_ns, node in reversed(told)}
+        return [(at_ns, node) for at_ns, node in told if at_ns > first[node]]
 
     @cached_property
     def _unfit_voters(self) -> frozenset[int]:

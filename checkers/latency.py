@@ -45,8 +45,9 @@ class Latencies(msgspec.Struct, frozen=True):
 
 
 def latencies(took_ns: Numbers) -> Latencies:
-    buckets, counts = np.unique(bucket_of(took_ns), return_counts=True)
-    return Latencies(dict(zip(buckets.tolist(), counts.tolist(), strict=True)))
+    counts = np.bincount(bucket_of(took_ns), minlength=BUCKETS)
+    buckets = np.flatnonzero(counts)
+    return Latencies(dict(zip(buckets.tolist(), counts[buckets].tolist(), strict=True)))
 
 
 def bucket_of(took_ns: Numbers) -> Numbers:

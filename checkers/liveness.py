@@ -61,7 +61,7 @@ def _checked(part: Part, view: Circumstances) -> Checked:
         told_since_ns = view.healed_ns if comes_back is not None or view.told_already else None
         found += [comes_back, _is_read(part, view, counts)]
         found += [_goes_on(part, view, counts, told_since_ns), _resumes(part, view, counts), _is_readable(part, view, counts)]
-    return Checked(name=NAME, at=part.at, found=tuple(each for each in found if each is not None), counts=counts)
+    return Checked(name=NAME, at=part.at, found=tuple(each for each in found if each is not None), counts=+counts)
 
 
 # -- V1 -----------------------------------------------------------------------------------------------------------------
@@ -180,9 +180,8 @@ def _past_the_bound(tried: Window, lasting: Window, view: Circumstances) -> bool
 def _not_resumed(part: Part, view: Circumstances, since_ns: int, to_ns: int) -> Outage | None:
     """The same, by the tries of those clients alone who could reach everybody they needed."""
     core = None if view.excused(part.at, to_ns) else view.core(part.at, since_ns, to_ns)
-    bound_ns = later(since_ns, view.recovery_ns)
     tries = Tries(part, _of_clients(part, view.plan, core), np.ones(part.count, np.bool_))
-    if core is None or tries.accepts(since_ns, bound_ns):
+    if core is None:
         return None
     for stretch in tries.stretches(view.gap_ns):
         window = max(stretch.from_ns, since_ns), min(stretch.to_ns, to_ns)
@@ -246,9 +245,11 @@ def _is_readable(part: Part, view: Circumstances, counts: Counter[str]) -> Found
     since_ns = later(max(healed_ns, view.in_sync(part.at).last_change_ns), view.recovery_ns)
     names_the_end = part.is_ok & ~part.final & ((part.kind == END_OFFSET) | ((part.kind == READ) & part.at_end))
     late = np.flatnonzero(names_the_end & (part.start > since_ns))
+    if not len(late):
+        return None
     written = np.flatnonzero(part.acked_by_all & (part.offset >= 0) & _finally_read(part))
     written = written[np.argsort(part.end[written], kind="stable")]
-    if not len(late) or not len(written):
+    if not len(written):
         return None
     earlier = np.searchsorted(part.end[written], part.start[late]) - 1
     furthest = _furthest(part.offset[written])

@@ -152,8 +152,12 @@ def test_who_did_not_really_try_proves_nothing(rows: list[Row]) -> None:
 
 
 def test_an_append_without_an_offset_was_accepted_all_the_same() -> None:
-    rows = [append(1, 30, 31, "NO_OFFSET"), *appends(100, 31, 36, NOT_LEADER), append(2, 37, 38, "DUPLICATE_SEQUENCE_NUMBER")]
-    assert rules(evidence([*rows, *appends(200, 38, 43, NOT_LEADER)], cut(5, 20, (1,)))) == []
+    failed = [*appends(100, 20, 50, NOT_LEADER), *appends(200, 51, 75, NOT_LEADER)]
+    run = evidence([*failed, append(1, 50, 51, "NO_OFFSET")], cut(5, 20, (1,)))
+    assert [each for each in rules(run) if each[1] == "V1"] == []
+    assert rules(evidence([*failed, append(1, 50, 51, NOT_LEADER)], cut(5, 20, (1,)))) == [("unavailable", "V1", 1)]
+    rows = [append(1, 2.5, 3, "DUPLICATE_SEQUENCE_NUMBER"), *appends(100, 0, 8, NOT_LEADER, client="raw-1")]
+    assert rules(evidence(rows)) == []
 
 
 @pytest.mark.parametrize(
@@ -317,6 +321,34 @@ def test_an_append_that_hangs_is_tried_for_as_long_as_it_hangs() -> None:
     assert rules(evidence([*rows, append(6, 3, 4, client="raw-1")])) == []
 
 
+def test_nobody_waits_for_an_append_with_acks_0() -> None:
+    assert rules(evidence([*appends(0, 0, 5), *appends(100, 5, 15, "NO_ACK", acks=0), *appends(200, 15, 20)])) == []
+
+
+PATIENT = plan_of(config={"profile": "brisk", "request.timeout.ms": 30_000})
+
+
+def test_clients_that_fail_once_each_may_all_have_had_dead_connections() -> None:
+    rows = [append(0, 0, 1), *[append(1 + i, 2 + i, 12 + i, "TIMED_OUT", client=f"raw-{i}") for i in range(4)]]
+    assert rules(evidence(rows, plan=PATIENT)) == []
+    assert rules(evidence([*rows, append(9, 13, 14, "TIMED_OUT")], plan=PATIENT)) == [("unavailable", "V2", 1)]
+
+
+def test_a_failure_before_the_last_success_is_no_first_failure() -> None:
+    """raw-0 fails at 1 s and again at 9 s, and between the two another client was served; raw-1 hung all the time."""
+    rows = [append(0, 0.5, 1, NOT_LEADER), append(1, 0, 4, "TIMED_OUT", client="raw-1"), append(2, 1, 2, client="raw-2")]
+    assert rules(evidence([*rows, append(3, 3, 9, "TIMED_OUT")], plan=PATIENT)) == []
+
+
+def test_a_gap_begins_at_the_last_success_and_ends_where_a_fault_begins() -> None:
+    rows = [append(0, 0, 9, "TIMED_OUT", client="raw-1"), append(1, 1, 2), *appends(100, 3, 30, NOT_LEADER)]
+    rows.append(append(90, 11.8, 12.4, "TIMED_OUT", client="raw-1"))
+    run = evidence(rows, cut(12, 13, (1,)), plan=plan_of(config=PATIENT.config))
+    (found,) = found_in(run)
+    assert (found.from_ns.tolist(), found.to_ns.tolist()) == ([2 * S], [12 * S])
+    assert found.tell(0).ops == (1, 108)  # from 11.0 to 11.5 s
+
+
 def test_long_enough_after_the_last_heal_nothing_may_be_silent() -> None:
     """A cut from 1 to 2 s, R = 40 s."""
     plan = plan_of(for_ns=90 * S)
@@ -400,6 +432,11 @@ def test_progress_within_r_is_enough_however_long_the_fault_lasts() -> None:
     assert rules(evidence(rows, cut(5, 85, (1,)), plan=plan_of(for_ns=90 * S))) == []
 
 
+def wiped_voter(at: float) -> Any:
+    """n4 of n4, n5 and n6."""
+    return {**hurt("wipe", (4,), "__cluster_metadata"), "fired_ns": int(at * S), "healed_ns": int((at + 10) * S)}
+
+
 @pytest.mark.parametrize(
     "events",
     [
@@ -420,7 +457,9 @@ def test_progress_within_r_is_enough_however_long_the_fault_lasts() -> None:
         pytest.param((event("exit", 5, None, (4,)), cut(5, 65, (5,))), id="a voter ended by itself"),
         pytest.param((event("change_config", 5, 65, (), args={"key": "min.insync.replicas", "value": 3}),), id="another config"),
         pytest.param((hurt("rot", (1,)), cut(5, 65, (1,))), id="damage beyond repair"),
-        pytest.param((hurt("wipe", (4, 5), "__cluster_metadata"), cut(25, 65, (1,))), id="wiped voters do not count"),
+        pytest.param((wiped_voter(-60), cut(5, 65, (1, 5))), id="a wiped voter does not count"),
+        pytest.param((event("cut", 5, 65, (1,), args={"sides": [[1]], "streams": "answers"}),), id="a leader who can still ask"),
+        pytest.param((event("cut", 5, 65, (1,), args={"sides": [[1]], "shape": "ring"}),), id="links that were drawn"),
     ],
 )
 def test_who_is_not_surely_up_and_connected_need_not_go_on(events: tuple[Any, ...]) -> None:
@@ -431,6 +470,7 @@ def test_who_is_not_surely_up_and_connected_need_not_go_on(events: tuple[Any, ..
     "events",
     [
         pytest.param((cut(5, 65, (1,), (4, 5, 6)),), id="a leader without controllers"),
+        pytest.param((wiped_voter(-60), cut(5, 65, (1,))), id="a wiped voter, and two others"),
         pytest.param((cut(5, 65, (1, 2, 3), (4,)),), id="one voter apart"),
         pytest.param((cut(5, 65, (-2,), (1, 2, 3)),), id="the other clients apart"),
         pytest.param((event("kill", 5, 65, (1,)),), id="one replica down"),
@@ -448,7 +488,7 @@ def test_a_fault_that_leaves_enough_untouched_excuses_nothing(events: tuple[Any,
         pytest.param({"changes": [change(-50, (1, 2))]}, id="one of two in sync is apart"),
         pytest.param({"changes": [change(-50, (1, 2, 3)), change(30, (1, 3))]}, id="one of them left the ISR"),
         pytest.param({"changes_complete": False}, id="who was in sync is not known"),
-        pytest.param({"registrations": [registration(4, 2)]}, id="one has just come back"),
+        pytest.param({"registrations": [registration(-9, 2), registration(4, 2)]}, id="one has just come back"),
         pytest.param({"seen": Seen(excuse="rot", converged=False)}, id="an excuse"),
     ],
 )
@@ -456,6 +496,17 @@ def test_replicas_that_may_not_be_in_sync_need_not_go_on(more: Any) -> None:
     run = outage_in_a_cut(**{"changes": [change(-50, (1, 2, 3))], **more})
     assert rules(run) == []
     assert not_judged(run, "V3") == 1
+
+
+def test_a_leader_that_was_started_again_meanwhile_is_not_gone() -> None:
+    killed = event("kill", 5, 65, (1,))
+    assert rules(outage_in_a_cut(killed)) == [("unavailable", "V3", 1)]
+    assert rules(outage_in_a_cut(killed, registrations=[registration(-9, 1), registration(10, 1)])) == []
+
+
+def test_the_first_registration_of_a_broker_is_no_return() -> None:
+    begun = [registration(-3, node) for node in (1, 2, 3)]
+    assert rules(outage_in_a_cut(registrations=begun)) == [("unavailable", "V3", 1)]
 
 
 def test_a_client_of_which_nobody_knows_where_it_is_proves_nothing() -> None:
