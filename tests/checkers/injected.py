@@ -48,6 +48,7 @@ def spliced(long: Long, text: str, attempts: int | None = 1) -> list[Row]:
     if any(row.final for row in example):
         for row in copied(closing):
             row.final, row.process, row.start_ns, row.took_ns = True, row.process + 1, long.end_ns + beginning, 0
+            row.at_end = False  # the example has grown it since
             whole.append(row)
     for row in example:
         whole.append(_behind(row, long))
@@ -115,7 +116,9 @@ def _proved_before(history: Sequence[Row], moment: int) -> int:
 
 def _lose_a_write(rng: random.Random, history: list[Row]) -> list[Row] | None:
     """Its record is gone from every answer."""
-    return _hide(history, rng.choice([row.value for row in _acknowledged(history) if row.value in _inside(history)]), _anywhere)
+    inside = _inside(history)
+    candidates = [row.value for row in _acknowledged(history) if row.value in inside]
+    return _hide(history, rng.choice(candidates), _anywhere) if candidates else None
 
 
 def _make_a_record_vanish(rng: random.Random, history: list[Row]) -> list[Row] | None:

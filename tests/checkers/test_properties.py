@@ -67,9 +67,11 @@ def test_a_correct_log_is_never_accused(seed: int, mode: Mode, operations: int, 
 
 @given(seed=seeds, mode=st.sampled_from(MODES[:2]), operations=st.integers(10, 100))
 def test_which_copies_to_expect_follows_from_the_appends(seed: int, mode: Mode, operations: int) -> None:
-    """CHECKERS 3.7, Choosing."""
-    history = long_history(random.Random(seed), operations, mode).rows
-    assert verdict_on(history, Mode()).valid == "valid"
+    """CHECKERS 3.7, Choosing. That a resent write is there twice stays a fact; whether it may be is another matter."""
+    history = to_table(long_history(random.Random(seed), operations, mode).rows)
+    verdict = judge_strict("any/1", history, Mode(), allow=frozenset({"duplicate"}))
+    assert verdict.valid == "valid"
+    assert set(found(verdict)) <= ({"duplicate"} if mode.copies == "retry" else set())
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: f"{mode.density}-{mode.copies}")
@@ -158,6 +160,7 @@ def test_the_clock_makes_no_difference(seed: int, mode: Mode, by: int, times: in
 def test_where_a_log_begins_makes_no_difference(seed: int, mode: Mode) -> None:
     """A dense log says so itself; in a sparse one the offsets below may have been used up."""
     history = small(seed, mode)
+    assume(any(row.type == "ok" for row in history))
     far = far_away(history, say_so=mode.density == "dense")
     assert said(verdict_on(far, mode)) == said(verdict_on(history, mode))
 
