@@ -1,12 +1,14 @@
 """checkers/meanwhile.py: what happened in a window beside the operations: faults, and elections (CHECKERS 7.4, 7.5).
 
 In     rows of `events` and of `changes`
-Out    the faults that fired or were active in a window, latest first; the kind of the last election in it
+Out    the faults that fired or were active in a window, latest first; the kind of the last election in it; when appends were sent
+       twice by the network
 Not    what they excuse (checkers/promises.py)
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -44,10 +46,28 @@ def between(faults: Sequence[Row]) -> str:
     return f" Between: {', '.join(_told(row) for row in faults)}." if faults else ""
 
 
+def repeats_of_appends(events: Sequence[Row]) -> list[tuple[int, int]]:
+    """When the network sent requests twice that a client had sent once: a gate that repeats Produce."""
+    fired = (row for row in events if row["fault"] == "gate" and row["fired_ns"] is not None)
+    found = ((row, _arguments(row)) for row in fired)
+    return [(row["fired_ns"], _ended(row)) for row, args in found if (args["message"], args["action"]) == ("Produce", "repeat")]
+
+
 def _told(row: Row) -> str:
-    nodes = [f"n{node}" for node in row.get("resolved") or ()]
-    targets = "+".join(nodes) or row.get("target") or ""
+    """A link by its two sides, anything else by its nodes."""
+    sides = _arguments(row).get("sides") or [row.get("resolved") or ()]
+    targets = " | ".join("+".join(map(_name, side)) for side in sides) or row.get("target") or ""
     return " ".join(word for word in (row["fault"], targets, f"({seconds(row['fired_ns'])})") if word)
+
+
+def _arguments(row: Row) -> Mapping[str, Any]:
+    arguments: Mapping[str, Any] = json.loads(row.get("args") or "{}")
+    return arguments
+
+
+def _name(end: int) -> str:
+    """A node, or a group of clients, which has a negative number."""
+    return f"n{end}" if end > 0 else f"c{-end}"
 
 
 def _ended(row: Row) -> int:

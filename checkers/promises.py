@@ -19,6 +19,7 @@ import numpy as np
 from checkers.columns import NONE
 from checkers.epochs import LeaderEpochs
 from checkers.found import Flags, Found, Numbers
+from checkers.meanwhile import repeats_of_appends
 from checkers.run_evidence import RunEvidence
 from checkers.windows import Windows
 from model.cluster import TopicPartition
@@ -152,7 +153,18 @@ class Promises:
         resent = ~none if found.resent is None else found.resent
         idempotent = none if found.idempotent is None else found.idempotent
         twice = self.by_level(found).where(~idempotent, ALLOWED)
-        return twice.among(resent, self.unless_nothing_is_judged(found))
+        return twice.among(resent | self._repeated(found), self.unless_nothing_is_judged(found))
+
+    def unless_repeated(self, found: Found) -> Rulings:
+        """What was refused once may be taken the second time, when the network sends it again."""
+        return everywhere(FORBIDDEN, found).where(self._repeated(found), ALLOWED)
+
+    def _repeated(self, found: Found) -> Flags:
+        """The network may have sent it twice, whatever the client knows of it."""
+        repeated = np.zeros(len(found.proof_ns), np.bool_)
+        for from_ns, to_ns in repeats_of_appends(self._run.events):
+            repeated |= (found.from_ns <= to_ns) & (found.to_ns >= from_ns)
+        return repeated
 
     # -- the committed level (6.3, 6.4) ---------------------------------------------------------------------------------
 
@@ -244,7 +256,7 @@ _DECIDES: Final[Mapping[str, Callable[[Promises, Found], Rulings]]] = {
     "phantom": Promises.always,
     "future_read": Promises.always,
     "int_nonmonotonic_poll": Promises.always,
-    "aborted_read": Promises.always,
+    "aborted_read": Promises.unless_repeated,
     "torn_batch": Promises.unless_nothing_is_judged,
     "read_gap": Promises.unless_the_log_may_be_cut,
     "int_poll_skip": Promises.unless_the_log_may_be_cut,

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from model.cluster import TopicPartition
 
-_COLUMNS = ["topic", "partition", "kind", "type", "acks"]
+_COLUMNS = ["topic", "partition", "kind", "type", "acks", "final"]
 _LOOKS = ("read", "poll")
 
 
@@ -22,8 +22,11 @@ class Tally:
 
     def __init__(self, table: pa.Table) -> None:
         self._of: Counter[tuple[TopicPartition, str, str, int | None]] = Counter()
+        self._by_the_workload: set[tuple[str, int | None]] = set()
         for row in table.group_by(_COLUMNS).aggregate([([], "count_all")]).to_pylist():
             self._of[(row["topic"], row["partition"]), row["kind"], row["type"], row["acks"]] += row["count_all"]
+            if not row["final"]:
+                self._by_the_workload.add((row["kind"], row["acks"]))
 
     def acknowledged(self, at: TopicPartition, acks: int) -> int:
         return self._of[at, "append", "ok", acks]
@@ -37,9 +40,9 @@ class Tally:
         return self._sum()
 
     def never_succeeded(self) -> list[str]:
-        """Kinds that were tried in vain; appends also where nobody tried. With acks=0 none can succeed, and none has to."""
-        appends = {acks for (_, kind, _, acks) in self._of if kind == "append"}
-        tried = {kind for (_, kind, _, _) in self._of if kind != "append"}
+        """Kinds that the workload tried in vain; appends also where it tried none. With acks=0 none can succeed, nor has to."""
+        appends = {acks for kind, acks in self._by_the_workload if kind == "append"}
+        tried = {kind for kind, _ in self._by_the_workload if kind != "append"}
         if appends != {0}:
             tried.add("append")
         return sorted(kind for kind in tried if not self._sum(kinds=(kind,)))

@@ -251,10 +251,11 @@ def test_a_witness_names_the_last_faults_of_its_window() -> None:
 def test_a_fault_that_healed_before_the_window_is_not_between() -> None:
     """7.4: its near miss is active when the window begins."""
     for healed_ns, faults in ((99, ()), (100, (4,)), (None, (4,))):
-        events = [{"event": 4, "fault": "cut", "target": "n1 | n2", "fired_ns": 50, "healed_ns": healed_ns}]
+        sides = {"args": '{"sides": [[-1, -2], [3]]}', "resolved": [-1, -2, 3]}
+        events = [{"event": 4, "fault": "cut", "target": "clients | leader", "fired_ns": 50, "healed_ns": healed_ns, **sides}]
         (anomaly,) = anomalies(verdict_of(checked(fact("phantom", from_ns=100)), run=run_of(events=events)))
         assert anomaly.witnesses[0].faults == faults
-        assert anomaly.witnesses[0].text == "phantom 0." + " Between: cut n1 | n2 (0.000 s)." * bool(faults)
+        assert anomaly.witnesses[0].text == "phantom 0." + " Between: cut c1+c2 | n3 (0.000 s)." * bool(faults)
 
 
 def test_a_short_final_read_is_not_told_twice() -> None:

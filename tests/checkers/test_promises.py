@@ -182,6 +182,31 @@ def test_what_has_no_row_may_have_been_written(name: str) -> None:
     assert ruling(fact(name), complete=False) == INCOMPLETE
 
 
+GATE = {"event": 0, "fault": "gate", "fired_ns": 100, "healed_ns": 200, "args": '{"message":"Produce","action":"repeat"}'}
+
+
+@pytest.mark.parametrize(
+    ("window", "gate", "repeated"),
+    [
+        ((150, 300), {}, True),
+        ((50, 100), {}, True),
+        ((201, 300), {}, False),
+        ((50, 99), {}, False),
+        ((150, 300), {"fired_ns": None}, False),
+        ((150, 300), {"args": '{"message":"Produce","action":"hold"}'}, False),
+        ((150, 300), {"args": '{"message":"Fetch","action":"repeat"}'}, False),
+    ],
+)
+def test_what_the_network_sent_twice_was_sent_twice(window: tuple[int, int], gate: dict[str, Any], repeated: bool) -> None:
+    """6.6: a client that sent it once knows nothing of it. An idempotent write stands there once all the same."""
+    events = [GATE | gate]
+    times = {"from_ns": window[0], "to_ns": window[1]}
+    says = Ruling("6.6", "allowed" if repeated else "forbidden")
+    assert ruling(fact("duplicate", resent=False, **times), events=events) == says
+    assert ruling(fact("aborted_read", **times), events=events) == says
+    assert ruling(fact("duplicate", resent=False, idempotent=True, **times), events=events).cell == "forbidden"
+
+
 def test_liveness_brings_its_own_rule() -> None:
     """6.8: it says by itself when it is judged."""
     assert ruling(fact("unavailable", rule="V2"), p18(1)) == Ruling("V2", "forbidden")

@@ -31,14 +31,14 @@ def a_plan(where: Path, text: str) -> str:
 def test_a_run_is_stored_whole_and_can_be_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """History, events, changes, registrations, observations, schedule, plan: and the same digest a second time."""
     store = str(tmp_path / "store")
-    assert tidemark(["run", "--seed", "7", "--store", store, *SHORT]) == 2  # nobody checks histories yet
+    assert tidemark(["run", "--seed", "7", "--store", store, *SHORT]) == 0
     assert f"tidemark replay {store}/runs/00000" in told(capsys)
     stored = Store(store).open("runs", 0)
     stored.verify()
     assert set(stored.record.files) == {"history", "schedule", "events", "changes", "registrations", "observations", "plan"}
     assert stored.plan().seed == 7
     assert stored.plan().schedule == stored.schedule()
-    assert tidemark(["replay", f"{store}/runs/00000"]) == 2
+    assert tidemark(["replay", f"{store}/runs/00000"]) == 0
     assert "the same run: digest" in told(capsys)
 
 
@@ -99,7 +99,7 @@ def test_a_reader_that_leaves_early_changes_no_exit_code(tmp_path: Path, more: l
         assert process.stderr is not None
         process.stdout.close()
         said = process.stderr.read()
-        assert process.wait(60) == 2
+        assert process.wait(60) == 0
     assert b"Traceback" not in said
     assert b"BrokenPipe" not in said
 
@@ -108,7 +108,7 @@ def test_a_replay_hands_out_the_directories_of_all_nodes(tmp_path: Path, capsys:
     """As they are at the end, in Kafka's files; never over something that is there."""
     store, into = str(tmp_path / "store"), tmp_path / "directories"
     tidemark(["run", "--store", store, *SHORT])
-    assert tidemark(["replay", f"{store}/runs/00000", "--collect", str(into)]) == 2
+    assert tidemark(["replay", f"{store}/runs/00000", "--collect", str(into)]) == 0
     assert {path.parent.parent.parent.name for path in into.rglob("t-0/*.log")} == {"n1", "n2", "n3"}
     capsys.readouterr()
     assert tidemark(["replay", f"{store}/runs/00000", "--collect", str(into)]) == 3
@@ -133,8 +133,8 @@ def test_json_is_one_object_and_nothing_else(tmp_path: Path, capsys: pytest.Capt
     tidemark(["run", "--store", str(tmp_path), *SHORT, "--json"])
     captured = capsys.readouterr()
     said = json.loads(captured.out)
-    assert said["exit_code"] == 2
-    assert said["counts"] == {"unknown": 1}
+    assert said["exit_code"] == 0
+    assert said["counts"] == {"valid": 1}
     assert "tidemark replay" in captured.err
 
 
