@@ -59,7 +59,7 @@ def test_polls_of_a_session_follow_each_other() -> None:
 def test_consumers_begin_everywhere_and_seek() -> None:
     """Assignments at the start, at the end and where they were; one partition or several; seeks back, forward and far beyond."""
     scene = Scene(planned(rate="1000/s", processes=3, topics={"t": 4}))
-    played(scene, 60 * SECOND)
+    played(scene, 30 * SECOND)
     back = forward = beyond = 0
     for rows in of_consumers(scene).values():
         at: dict[int | None, int] = {}

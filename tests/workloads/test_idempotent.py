@@ -58,7 +58,7 @@ def test_batches_of_every_size_are_in_flight_together() -> None:
 def test_sequences_go_on_within_each_partition_and_half_of_the_ids_wrap() -> None:
     """A producer id has one sequence per partition and epoch, beginning at 0 or shortly before 2^31."""
     scene = Scene(planned(rate="1000/s", processes=2, topics={"t": 2}))
-    played(scene, 60 * SECOND)
+    played(scene, 30 * SECOND)
     lines = defaultdict(list)
     for row in appends(scene):
         lines[row.producer_id, row.producer_epoch, row.partition].append(row.sequence or 0)
@@ -77,7 +77,7 @@ def test_sequences_go_on_within_each_partition_and_half_of_the_ids_wrap() -> Non
 def test_producers_come_and_go() -> None:
     """A process takes a new id now and then, when nothing is open; every id is of one process."""
     scene = Scene(planned(rate="1000/s", processes=2))
-    played(scene, 30 * SECOND)
+    played(scene, 15 * SECOND)
     inits = [row for row in scene.rows if row.kind == "init"]
     assert len(inits) > 10
     owners = defaultdict(set)
