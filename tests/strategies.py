@@ -110,6 +110,7 @@ def plans(draw: st.DrawFn) -> Plan:
         config: dict[str, object] = {"min.insync.replicas": draw(st.integers(1, replicas))}
         topics[name] = Topic(partitions=draw(st.integers(1, 9)), replicas=replicas, config=draw(st.sampled_from([config, {}])))
     for_ns = draw(durations)
+    acks = draw(st.sampled_from([-1, 0, 1]))
     conditions = st.builds(Condition, acked=st.integers(1, 99))
     phases = st.one_of(
         st.builds(Phase, write=st.integers(1, 9), acks=st.sampled_from([None, -1, 0, 1])), st.builds(Phase, until=conditions)
@@ -130,7 +131,8 @@ def plans(draw: st.DrawFn) -> Plan:
         workload=Workload(
             rate=draw(st.builds(Rate, count=st.integers(1, 10**6), per=st.sampled_from(["s", "m", "h"]))),
             phases=tuple(draw(st.lists(phases, max_size=3))),
-            **draw(st.sampled_from([{"acks": -1}, {"acks": 0}, {"acks": 1}, {"acks_of_processes": (-1, 1, 0)}])),
+            acks=acks,
+            acks_of_processes=draw(st.sampled_from([(), (1, -1, 0)])) if acks == -1 else (),
             batch=draw(st.integers(1, 1_000)),
             value_size=draw(st.builds(Sizes, st.integers(8, 4_096), st.integers(4_096, 2**20))),
             spread=draw(st.sampled_from(["even", "hot"])),

@@ -56,6 +56,7 @@ class _Reader:
     ) -> None:
         self.busy = self.stopped = False
         self._time, self._process, self._complete = stage.time, process, complete
+        self._size = stage.plan.workload.value_size.most
         self._left = deque(partitions)
         self._where: TopicPartition
         self._position = 0
@@ -119,7 +120,13 @@ class _Reader:
     ) -> None:
         topic, partition = self._where
         asked = Operation(
-            kind=kind, topic=topic, partition=partition, from_offset=from_offset, max_records=max_records, final=True
+            kind=kind,
+            topic=topic,
+            partition=partition,
+            from_offset=from_offset,
+            max_records=max_records,
+            size=self._size,
+            final=True,
         )
 
         def done(rows: tuple[Row, ...]) -> None:

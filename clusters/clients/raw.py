@@ -26,7 +26,7 @@ from replication.messages import EARLIEST, LATEST
 Done = Callable[[tuple[Answer, ...]], None]
 
 RECORD_ROOM = 96  # bytes a record may need beside its value: a batch header of its own, and its own fields
-MOST_BYTES = 2**31 - 1
+MOST_BYTES = 50 * 2**20  # of one answer, as with Kafka's own consumer
 POLL_RECORDS = 500  # of one poll, as with Kafka's own consumer
 POLL_WAIT_MS = 100  # how long the leader may wait for a record
 SEQUENCES = 2**31  # PROTOCOL 6.10: sequences wrap to 0

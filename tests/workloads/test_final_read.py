@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.operation import Answer, Operation, Row
+from model.plan import Sizes
 from tests.workloads.virtual import MS, SECOND, Scene, planned
 from workloads.final_read import FinalRead
 
@@ -89,6 +90,13 @@ def test_reads_take_five_hundred_at_a_time() -> None:
     read_out(scene)
     reads = [(row.from_offset, len(row.values or ())) for row in scene.rows if row.kind == "read"]
     assert reads == [(100, 500), (600, 500), (1_100, 200)]
+
+
+def test_reads_leave_room_for_the_largest_values() -> None:
+    """Five hundred records are asked for as what they may weigh, or a long log of large values would take for ever."""
+    scene = Scene(planned(value_size=Sizes(8, 4_096)))
+    read_out(scene)
+    assert {each.size for each in scene.logs.operations("read")} == {4_096}
 
 
 def test_a_failure_is_asked_again_after_50_ms() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.operation import Answer, Row
-from model.plan import Phase
+from model.plan import Phase, Sizes
 from model.schedule import Condition
 from tests.workloads.virtual import MS, SECOND, LateTime, Scene, planned
 from workloads.answers import end_as_told, end_of_read
@@ -138,6 +138,39 @@ def test_a_slower_cluster_moves_no_tick() -> None:
         return {at_ns for at_ns, _ in scene.logs.asked}
 
     assert times(30 * MS) < times(1)
+
+
+# -- what an append carries ---------------------------------------------------------------------------------------------
+
+
+def test_batches_values_and_partitions_are_as_the_plan_says() -> None:
+    """Up to so many records, each of a size in the range; a hot partition gets four in five requests."""
+    scene = Scene(planned(rate="1000/s", topics={"a": 1, "b": 2}, batch=9, value_size=Sizes(20, 24), spread="hot"))
+    played(scene, 10 * SECOND)
+    assert {len(batch) for _, batch in scene.logs.asked} == set(range(1, 10))
+    assert {each.size for each in scene.logs.operations("append")} == {20, 21, 22, 23, 24}
+    assert {each.size for each in scene.logs.operations("read")} == {24}
+    where = Counter((batch[0].topic, batch[0].partition) for _, batch in scene.logs.asked)
+    assert 0.78 < where["a", 0] / sum(where.values()) < 0.82
+    assert set(where) == {("a", 0), ("b", 0), ("b", 1)}
+
+
+def test_a_batch_of_one_is_never_more() -> None:
+    """And a lone partition is not hotter than itself."""
+    scene = Scene(planned(rate="1000/s", batch=1, spread="hot"))
+    played(scene, 5 * SECOND)
+    assert {len(batch) for _, batch in scene.logs.asked} == {1}
+
+
+def test_acks_are_dealt_out_to_the_processes() -> None:
+    """In turn; a phase with acks of its own overrides them."""
+    phases = Phase(write=30, acks=0), Phase(write=200)
+    scene = Scene(planned(rate="1000/s", processes=5, acks_of_processes=(-1, 1), phases=phases))
+    played(scene, 5 * SECOND)
+    rows = sorted((row for row in scene.rows if row.kind == "append"), key=lambda row: row.op)
+    assert {row.acks for row in rows[:30]} == {0}
+    found = {(row.client, row.acks) for row in rows[30:]}
+    assert found == {("raw-0", -1), ("raw-1", 1), ("raw-2", -1), ("raw-3", 1), ("raw-4", -1)}
 
 
 # -- phases -------------------------------------------------------------------------------------------------------------
