@@ -3,7 +3,7 @@
 In     a plan (its seed, topology and length) and what the cluster can do
 Out    a schedule that model's own checks accept; the last fault is over when nine tenths of the run are
 Why    a run with every kind of fault at one rate is the same run each night; a kind that is absent lets the others go deeper
-Not    which target or argument an event has (swarm_words.py). It knows of no mutant
+Not    which target or argument an event has (swarm_words.py), how far apart nodes are (weather.py). It knows of no mutant
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ from model.plan import Plan
 from model.schedule import Event, Schedule
 from model.vocabulary import FAULTS
 from nemesis.swarm_words import DESTROYING, Words
+from nemesis.weather import draw_weather
 
 MS = 10**6
 MEAN_GAPS_MS = (400, 700, 1_200, 2_000, 3_500)
 QUIET_MS = (2_000, 6_000)
+AFTERSHOCK_MS = (10, 1_000)  # the fault before is in force, or the cluster has not recovered from it
+AFTERSHOCKS_OF_10 = (0, 2, 4)
 SHORTEST_MS, LONGEST_MS = 200, 6_000
 RESTART_MS = 1_000  # what one node of a rolling restart is expected to take, beside its gap
 MOST_EVENTS = 2_000
@@ -29,11 +32,12 @@ COMMON, RARE = 6, 1  # how likely a kind is to exist at all
 
 
 class Pace(msgspec.Struct, frozen=True):
-    """What this run is like: its kinds of faults with their rates, the mean gap, how often it is quiet, and its end."""
+    """What this run is like: its kinds of faults with their rates, the mean gap, how often that is shorter or longer, its end."""
 
     rates: Mapping[str, int]
     gap_ms: int
     quiet_in: int
+    aftershocks: int  # of 10 faults
     end_ms: int
 
 
@@ -43,7 +47,7 @@ def draw_schedule(plan: Plan, can: frozenset[Ability]) -> Schedule:
     able = [name for name, fault in FAULTS.items() if fault.needs <= can]
     pace = _pace(chance, able, plan.for_ns * 9 // 10 // MS)
     words = Words(plan, chance)
-    events: list[Event] = []
+    events = draw_weather(plan, pace.end_ms) if Ability.DELAY in can else []
     at_ms = below(chance, 2 * pace.gap_ms)
     while pace.rates and at_ms < pace.end_ms and len(events) < MOST_EVENTS:
         event = _event(words, pace, _weighted(chance, pace.rates), at_ms)
@@ -60,10 +64,12 @@ def _pace(chance: Chance, able: Sequence[str], end_ms: int) -> Pace:
         del left[kind]
         rates[kind] = 1 if kind in DESTROYING else between(chance, 3, 9)
     gap_ms = max(1, min(pick(chance, MEAN_GAPS_MS), end_ms // 4))
-    return Pace(rates, gap_ms, between(chance, 4, 12), end_ms)
+    return Pace(rates, gap_ms, between(chance, 4, 12), pick(chance, AFTERSHOCKS_OF_10), end_ms)
 
 
 def _gap_ms(chance: Chance, pace: Pace) -> int:
+    if happens(chance, pace.aftershocks, 10):
+        return between(chance, *AFTERSHOCK_MS)
     gap_ms = between(chance, 1, 2 * pace.gap_ms - 1)
     return gap_ms + between(chance, *QUIET_MS) if happens(chance, 1, pace.quiet_in) else gap_ms
 

@@ -22,6 +22,9 @@ from model.vocabulary import FAULTS, OF_A_PARTITION, Message
 DESTROYING = frozenset({"wipe", "rot", "tear", "lose_unsynced"})
 """Faults after which less is promised: rare, and on one node at a time."""
 
+VICTIMS = ("leader", "leader", "follower", "active-controller", "nobody")
+"""Whom half of a run's faults of nodes hit, so that one office changes hands again and again; or nobody in particular."""
+
 US, MS = 10**3, 10**6
 
 
@@ -39,6 +42,7 @@ class Words:
     def __init__(self, plan: Plan, chance: Chance) -> None:
         self.plan = plan
         self.chance = chance
+        self._victim = pick(chance, VICTIMS)
 
     def say(self, fault: str) -> Said:
         if fault in _OWN:
@@ -53,6 +57,8 @@ class Words:
     def _nodes(self, *, alone: bool) -> str:
         at = self._partition()
         names = self._few(at)
+        if self._victim in names and happens(self.chance, 1, 2):
+            return self._of(at, self._victim)
         if not alone and happens(self.chance, 1, 5):
             names = ["isr", "brokers", "controllers", "all", *(["followers"] if self._replicas(at) > 1 else [])]
         return self._of(at, pick(self.chance, names))

@@ -2,7 +2,8 @@
 
 In     the rows of one run, and for which partitions a loss is still forbidden
 Out    names of anomalies, each once, as CHECKERS names them
-Keeps  nothing is told of a partition that may lose records, or of what a final read did not reach. What it tells it has seen;
+Keeps  nothing is told of a partition that may lose records, or of what a final read did not reach, nor of duplicates, which
+       producers that are not idempotent may make. What it tells it has seen;
        what it does not see may be there all the same: the checkers of checkers/ know far more
 """
 
@@ -60,8 +61,6 @@ def _wrong_with(seen: PartitionRows) -> set[str]:
     everywhere = seen.early | seen.final | seen.acked
     if len({offset for offset, _ in everywhere}) < len(everywhere):
         found.add("inconsistent_offset")
-    if len({value for _, value in everywhere}) < len(everywhere):
-        found.add("duplicate")
     if seen.complete:
         values = {value for _, value in seen.final}
         found |= {"lost_write"} if any(value not in values for _, value in seen.acked) else set()
