@@ -101,7 +101,7 @@ def _too_many_words(pieces: list[pa.Table]) -> str:
         seen: set[str] = set()
         for piece in pieces:
             seen.update(*(chunk.dictionary.to_pylist() for chunk in piece.column(column).chunks))
-        most = 2 ** (SCHEMA.field(column).type.index_type.bit_width - 1)
+        most = 2 ** (SCHEMA.field(column).type.index_type.bit_width - 1) - 1
         if len(seen) > most:
             return f"{column}: found more than {most:,} different words, expected fewer"
     raise AssertionError("no column has too many words")

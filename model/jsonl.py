@@ -19,7 +19,7 @@ import pyarrow as pa
 from msgspec import Meta
 
 from model.history import SCHEMA, batch_of
-from model.history_checks import GREATEST, GREATEST_OFFSET, expected_number, one_of, quoted
+from model.history_checks import GREATEST, GREATEST_OFFSET, expected_number, one_of
 from model.operation import Kind, Row, Type
 from model.refusal import UnusableFile
 
@@ -211,8 +211,7 @@ def _field_of(error: Exception) -> str:
 
 def quoted_bytes(found: bytes, most: int = 48) -> str:
     """The beginning of somebody else's bytes, on one line, whatever they are."""
-    text = found[: most + 1].decode("utf-8", "backslashreplace").strip()
-    return quoted(text)
+    return repr(found[:most].strip() + b"..." * (len(found) > most))[1:]
 
 
 def expected_of(name: str) -> str:

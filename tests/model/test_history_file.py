@@ -124,7 +124,7 @@ def test_overwritten_stretches_are_refused(tmp_path: Path, whole: tuple[bytes, p
         ({**TIMED, "run": ["a", "b"]}, "h: run: found a pack of many runs, expected the history of one"),
         (
             {**TIMED, "client": pa.array([b"c", b"\xff"]).view(pa.string())},
-            "h, row group 0: found what cannot be read (Invalid UTF8",
+            "h, row group 0, row 0 and those after it: client: found what cannot be read (Invalid UTF8 sequence",
         ),
     ],
 )

@@ -133,7 +133,7 @@ def test_a_line_that_is_no_operation_is_refused_by_field_finding_and_expectation
         (b'{"process": 1\n', "found '{\"process\": 1', expected one JSON object: Input data was truncated"),
         (b'{"process": 1} {}\n', "expected one JSON object: trailing characters"),
         (b'{"process": 00}\n', "expected one JSON object"),
-        (b'{"topic": "\xff\xfe"}\n', "found '\\\\xff\\\\xfe\"}', expected UTF-8"),
+        (b'{"topic": "\xff\xfe"}\n', "found '\\xff\\xfe\"}', expected UTF-8"),
         (b'{"\xc3": 1}\n', "expected UTF-8"),
         (b"\x00\x01\x02\n", "found '\\x00\\x01\\x02', expected one JSON object"),
         (b'{"a":' + b"[" * 65 + b"]" * 65 + b"}\n", f"found nesting deeper than {MOST_NESTING}"),
