@@ -86,8 +86,9 @@ class Lane:
     @property
     def room(self) -> int:
         """How many batches may begin now."""
-        held_up = self._broken or self._worn_out or any(not each.on_its_way for each in self._open)
-        return 0 if held_up else (self._workload.in_flight if self._flows else 1) - len(self._open)
+        if self._broken or self._worn_out or any(not each.on_its_way for each in self._open):
+            return 0
+        return max(0, (self._workload.in_flight if self._flows else 1) - len(self._open))
 
     @property
     def worn_out(self) -> bool:
