@@ -20,11 +20,14 @@ from model.verdict import Level, Witness
 def finding(
     part: Part, name: str, rows: Sequence[Rows], tell: Callable[[int], Witness], level: Level = "committed", **facts: Any
 ) -> tuple[Found, ...]:
-    """Nothing, where there is no instance. `facts` replace what would follow from the rows, or add to it."""
+    """Nothing, where there is no instance. `facts` replace what would follow from the rows, or add to it; an `offset` among them
+    counts from the log start like all others in here, and is told as the cluster counts it."""
     if not len(rows[0]):
         return ()
     from_ns, to_ns = window(part, rows)
     times = {"from_ns": from_ns, "to_ns": to_ns, "proof_ns": to_ns}
+    if "offset" in facts:
+        facts["offset"] = np.where(facts["offset"] == NONE, np.int64(NONE), facts["offset"] + part.log_start)
     return (Found(name=name, level=level, at=part.at, tell=tell, **{**times, **facts}),)
 
 

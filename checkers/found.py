@@ -40,7 +40,7 @@ class Found:
     total: int | None = None
     """How many there are, where they are counted and not enumerated (3.6): the columns then have one entry for all of them."""
     offset: Numbers | None = None
-    """The offset that is concerned; -1 = none."""
+    """The offset that is concerned, as the cluster counts it; -1 = none."""
     acked_ns: Numbers | None = None
     """When the write that is gone was acknowledged; -1 = it never was."""
     loss_class: Words | None = None

@@ -209,11 +209,11 @@ def _of_clients(part: Part, plan: Plan, core: Core | None) -> Flags:
 
 def _stuck(part: Part, view: Circumstances, counts: Counter[str]) -> Found | None:
     """Every operation ends within its client's timeout and a second. Where time is real nobody knows yet how long the run loop
-    itself stood still; of an append that was sent more than once, how often its client had to wait."""
+    itself stood still; of an append that its producer would send again, how often it had to wait."""
     if view.plan.cluster != "sim":
         counts["V4 not judged"] += part.count
         return None
-    once = ~part.is_append | (part.number("attempts") == 1)
+    once = ~part.is_append | ((part.number("attempts") == 1) & ~part.flag("idempotent"))
     timeout_ns = effective_number(view.plan.config, {}, "request.timeout.ms") * 10**6
     took = part.number("took_ns")
     rows = np.flatnonzero(once & (took > later(timeout_ns, SLACK_NS)))

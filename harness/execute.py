@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from checkers.judge import judge
 from checkers.run_evidence import RunEvidence, Seen
+from harness.findings import Finding, findings
 from harness.run import Recorded, run
 from harness.worlds import schedule_of, world_of, written_out
 from model import evidence, history
@@ -36,7 +37,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     valid: Valid | None
     reasons: tuple[str, ...] = ()
     reason: str = ""  # why the status is not `done`
-    witnesses: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     rows: int = 0
     fired: int = 0
     toothless: tuple[str, ...] = ()
@@ -46,6 +47,11 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def exit_code(self) -> ExitCode:
         return exit_code(self.status, self.valid)
+
+    @property
+    def witnesses(self) -> tuple[str, ...]:
+        """Of what broke a promise."""
+        return tuple(finding.witness for finding in self.findings if finding.cell == "forbidden")
 
 
 def plan_of_run(plan: Plan, campaign: str, number: int, *, single: bool) -> Plan:
@@ -107,19 +113,13 @@ def summary(number: int, plan: Plan, recorded: Recorded, verdict: Verdict) -> Su
         status="done",
         valid=verdict.valid,
         reasons=verdict.reasons,
-        witnesses=_witnesses(verdict),
+        findings=findings(verdict),
         rows=len(recorded.rows),
         fired=sum(row.get("fired_ns") is not None for row in recorded.events if row["fault"] != "exit"),
         toothless=tuple(_when(recorded.events[event]) for event in recorded.toothless),
         refused=tuple(f"{recorded.schedule[event].fault}: {why}" for event, why in recorded.refused.items()),
         digest=recorded.digest,
     )
-
-
-def _witnesses(verdict: Verdict) -> tuple[str, ...]:
-    """Of what broke a promise; what was allowed, or not judged, stands in the verdict."""
-    anomalies = (found for checker in verdict.checkers for found in checker.anomalies if found.cell == "forbidden")
-    return tuple(witness.text for found in anomalies for witness in found.witnesses)
 
 
 def _when(row: Mapping[str, Any]) -> str:
@@ -162,7 +162,7 @@ def _of_record(record: RunRecord) -> Summary:
         valid=verdict.valid if verdict else None,
         reasons=verdict.reasons if verdict else (),
         reason=record.reason,
-        witnesses=_witnesses(verdict) if verdict else (),
+        findings=findings(verdict) if verdict else (),
         rows=record.rows,
         digest=record.trace_digest,
     )

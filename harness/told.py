@@ -17,12 +17,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from checkers.rule_words import because
+from checkers.signature import short_name
+from harness import findings
 from harness.execute import Summary
 from model.identity import written_number
 from model.verdict import exit_code_of_many
 
 PLAIN_EVERY_S = 5.0
 MOST_SHOWN = 3
+MOST_SIGNATURES = 12
 WORDS = {"valid": "valid", "unknown": "unknown", "invalid": "BROKEN", None: "no verdict"}
 
 
@@ -74,7 +78,7 @@ def tell_one(console: Console, where: str, summary: Summary) -> None:
     run = f"{where}/{written_number(summary.number)}"
     verdict = WORDS[summary.valid] if summary.status == "done" else summary.status.upper()
     lines = [f"{verdict}   run {run}, seed {summary.seed}: {summary.rows:,} operations, {summary.fired} faults fired"]
-    lines += [f"  {text}" for text in summary.witnesses]
+    lines += findings.lines(summary.findings)
     lines += [f"  not judged: {reason}" for reason in summary.reasons]
     lines += [f"  {summary.reason}"] if summary.reason else []
     lines += [f"  refused: {text}" for text in summary.refused]
@@ -87,7 +91,7 @@ def tell_many(console: Console, where: str, telling: Telling, already: int) -> N
     summaries = sorted(telling.summaries, key=lambda summary: summary.number)
     there = f", {already} of them there already" if already else ""
     head = f"{len(summaries)} of {telling.total} runs{there}, in {telling.seconds:.1f} s: {telling.counted()}"
-    lines = [f"{head}   ({where})", *_doubts(summaries), *_faults(summaries)]
+    lines = [f"{head}   ({where})", *_signatures(summaries), *_allowed(summaries), *_doubts(summaries), *_faults(summaries)]
     console.print(escape("\n".join(lines)), highlight=False, soft_wrap=True)
     for summary in worth_a_look(summaries)[:MOST_SHOWN]:
         tell_one(console, where, summary)
@@ -96,6 +100,27 @@ def tell_many(console: Console, where: str, telling: Telling, already: int) -> N
 def worth_a_look(summaries: Sequence[Summary]) -> list[Summary]:
     """Broken ones first, then those that the machine failed."""
     return [s for s in summaries if s.valid == "invalid"] + [s for s in summaries if s.status != "done"]
+
+
+def _signatures(summaries: Sequence[Summary]) -> list[str]:
+    """Runs that fail alike, together."""
+    runs: dict[tuple[str, str], list[int]] = {}
+    for summary in summaries:
+        for found in dict.fromkeys((f.signature, f.name) for f in summary.findings if f.cell == "forbidden"):
+            runs.setdefault(found, []).append(summary.number)
+    ranked = sorted(runs.items(), key=lambda each: (-len(each[1]), each[0]))
+    lines = [
+        f"  {short_name(signature)}  {name}: {len(numbers)} runs, first {written_number(numbers[0])}   {signature}"
+        for (signature, name), numbers in ranked[:MOST_SIGNATURES]
+    ]
+    more = len(ranked) - MOST_SIGNATURES
+    return [*lines, f"  and {more} more ways to fail"] if more > 0 else lines
+
+
+def _allowed(summaries: Sequence[Summary]) -> list[str]:
+    """What the promises allow, and was seen: proof that such losses are noticed."""
+    seen = Counter(key for s in summaries for key in {(f.rule, f.name) for f in s.findings if f.cell == "allowed"})
+    return [f"  allowed, and seen in {count} runs: {name} by {because(rule)}" for (rule, name), count in sorted(seen.items())]
 
 
 def _doubts(summaries: Sequence[Summary]) -> list[str]:
@@ -128,4 +153,5 @@ def as_data(where: str, summaries: Sequence[Summary], total: int) -> dict[str, A
 
 
 def _why(summary: Summary) -> dict[str, Any]:
-    return {"status": summary.status, "valid": summary.valid, "witnesses": summary.witnesses, "reason": summary.reason}
+    said = {"findings": msgspec.to_builtins(summary.findings), "witnesses": summary.witnesses}
+    return {"status": summary.status, "valid": summary.valid, **said, "reason": summary.reason}
