@@ -14,6 +14,7 @@ from checkers import words
 from checkers.columns import NONE
 from checkers.finding import finding
 from checkers.found import Found, Numbers
+from checkers.heirs import Heirs
 from checkers.intervals import Intervals
 from checkers.pairs import acked_before, before, first_that_fits, misplaced, own_before
 from checkers.part import Part, Rows
@@ -21,14 +22,14 @@ from checkers.placing import Places
 from model.verdict import Witness
 
 
-def check_claims(of: Intervals) -> tuple[Found, ...]:
+def check_claims(of: Intervals, heirs: Heirs) -> tuple[Found, ...]:
     claims = np.flatnonzero(of.part.acked_by_leader & (of.part.offset >= 0))
     if not len(claims):
         return ()
-    return (*_inconsistent_offsets(of.part, of.places, claims), *_duplicates(of, claims), *_misplaced(of, claims))
+    return (*_inconsistent_offsets(of.part, of.places, heirs, claims), *_duplicates(of, claims), *_misplaced(of, claims))
 
 
-def _inconsistent_offsets(part: Part, places: Places, claims: Rows) -> tuple[Found, ...]:
+def _inconsistent_offsets(part: Part, places: Places, heirs: Heirs, claims: Rows) -> tuple[Found, ...]:
     """Against what is proven to lie there or, where nothing is, against the first who claimed it."""
     offset, value = part.offset[claims], part.value[claims]
     proven = places.value_known_at(offset)
@@ -49,7 +50,9 @@ def _inconsistent_offsets(part: Part, places: Places, claims: Rows) -> tuple[Fou
         text = f"Offset {part.shown(int(at[i]))} was {seen[0]} and {seen[1]}."
         return words.witness(part, text, rows, offset=int(at[i]), about=held[one])
 
-    return finding(part, "inconsistent_offset", (observer, row), tell, "local", offset=at)
+    epochs = places.read_epoch_of(at, part.value[row])
+    facts = {"offset": at, "displaced": heirs.displaced(at, epochs, part.end[row])}
+    return finding(part, "inconsistent_offset", (observer, row), tell, "local", **facts)
 
 
 def _duplicates(of: Intervals, claims: Rows) -> tuple[Found, ...]:

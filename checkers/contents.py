@@ -14,17 +14,18 @@ from checkers import words
 from checkers.columns import FAIL, NONE, READ
 from checkers.finding import finding
 from checkers.found import Found, Numbers
+from checkers.heirs import Heirs
 from checkers.mode import Mode
 from checkers.part import Part, Rows
-from checkers.placing import Pairs, Places
+from checkers.placing import Pairs, Places, together
 from model.value import COUNTER_BITS, LAST_TAG, PROCESS_BITS
 from model.verdict import Witness
 
 
-def check_contents(part: Part, places: Places, mode: Mode, *, complete: bool = True) -> tuple[Found, ...]:
+def check_contents(part: Part, places: Places, mode: Mode, heirs: Heirs, *, complete: bool = True) -> tuple[Found, ...]:
     """`complete` False: the history ends in a crash, so a value that no row wrote may be one whose row was lost (1.6)."""
     return (
-        *_inconsistent_offsets(part, places),
+        *_inconsistent_offsets(part, places, heirs),
         *_phantoms(part, places, complete=complete),
         *_aborted_reads(part, places),
         *_duplicates(part, places, mode),
@@ -35,7 +36,7 @@ def check_contents(part: Part, places: Places, mode: Mode, *, complete: bool = T
 # -- two values at one offset -------------------------------------------------------------------------------------------
 
 
-def _inconsistent_offsets(part: Part, places: Places) -> tuple[Found, ...]:
+def _inconsistent_offsets(part: Part, places: Places, heirs: Heirs) -> tuple[Found, ...]:
     pairs = earliest_by_offset(part, together(places.read_otherwise, places.acked_otherwise))
     first = places.observer(pairs.offset)
 
@@ -47,11 +48,11 @@ def _inconsistent_offsets(part: Part, places: Places) -> tuple[Found, ...]:
         text = f"Offset {part.shown(offset)} was {seen[0]} and {seen[1]}."
         return words.witness(part, text, rows, offset=offset, about=int(pairs.value[i]))
 
-    return finding(part, "inconsistent_offset", (first, pairs.row), tell, offset=pairs.offset)
-
-
-def together(*several: Pairs) -> Pairs:
-    return Pairs(*(np.concatenate([getattr(each, name) for each in several]) for name in ("offset", "value", "row")))
+    epochs = np.maximum(
+        places.read_epoch_of(pairs.offset, places.value_known_at(pairs.offset)), places.read_epoch_of(pairs.offset, pairs.value)
+    )
+    displaced = heirs.displaced(pairs.offset, epochs, np.maximum(part.end[first], part.end[pairs.row]))
+    return finding(part, "inconsistent_offset", (first, pairs.row), tell, offset=pairs.offset, displaced=displaced)
 
 
 def earliest_by_offset(part: Part, pairs: Pairs) -> Pairs:

@@ -21,21 +21,21 @@ from checkers.columns import FOREVER, NONE, POLL
 from checkers.final_read import FinalRead
 from checkers.finding import finding
 from checkers.found import Checked, Flags, Found, Words
+from checkers.heirs import Heirs
 from checkers.lookers import NOBODY, leaps_of_polls, reads_that_span
 from checkers.loss_class import loss_classes, write_epochs
-from checkers.offices import Offices
+from checkers.offices import UNKNOWN, Offices
 from checkers.part import Part, Rows
 from checkers.placing import Places
 from checkers.vanished import vanished_reads
 from model.verdict import Level, Witness
 
-NO_OFFICES: Final = Offices()
 LEVELS: Final[tuple[Level, ...]] = get_args(Level)
 
 
-def check_durability(part: Part, places: Places, final: FinalRead, offices: Offices = NO_OFFICES) -> Checked:
+def check_durability(part: Part, places: Places, final: FinalRead, offices: Offices = UNKNOWN) -> Checked:
     """`offices`: who led when, if it is known; it makes the loss class of more writes known."""
-    found = (*lost_writes(part, places, final, offices), *vanished_reads(part, places, final))
+    found = (*lost_writes(part, places, final, offices), *vanished_reads(part, places, final, offices))
     undecided = "" if final.complete else f"final read incomplete: {part.at[0]}/{part.at[1]}: {final.reason}"
     counts = {"acknowledged": int((part.acked_by_all | part.acked_by_leader).sum()), "final_end": final.end}
     return Checked(name="durability", at=part.at, found=found, undecided=undecided, counts=counts)
@@ -63,10 +63,11 @@ def lost_writes(part: Part, places: Places, final: FinalRead, offices: Offices) 
     rows, shown, how = suspects[lost], evidence.row[lost], evidence.how[lost]
     epochs = write_epochs(rows, part, places, final, offices)
     classes = loss_classes(rows, epochs, part, final)
+    gone = Heirs(part, final, offices).displaced(part.offset[rows], epochs, part.end[rows])
     found: list[Found] = []
     for level in LEVELS:
         chosen = (part.acks[rows] == -1) == (level == "committed")
-        facts = {"evidence": how[chosen], "loss_class": classes[chosen], "write_epoch": epochs[chosen]}
+        facts = {"evidence": how[chosen], "loss_class": classes[chosen], "write_epoch": epochs[chosen], "displaced": gone[chosen]}
         found += _lost(part, final, level, (rows[chosen], shown[chosen]), facts)
     return tuple(found)
 

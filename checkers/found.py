@@ -49,6 +49,8 @@ class Found:
     """across, final or end (5.3)."""
     write_epoch: Numbers | None = None
     """The leader epoch of the write, where 5.5 knows it; -1 = unknown."""
+    displaced: Flags | None = None
+    """Losses: what lies there in the end was written in an earlier leader epoch, so no start of a later one bounds it."""
     idempotent: Flags | None = None
     """duplicate: the write was an idempotent producer's."""
     resent: Flags | None = None

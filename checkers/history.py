@@ -54,7 +54,7 @@ Checker = Callable[[Look], Checked]
 
 
 def _log(look: Look) -> Checked:
-    return check_log(look.part, look.mode, look.places, complete=look.beside.complete, one_epoch=look.offices.one_epoch)
+    return check_log(look.part, look.mode, look.places, look.offices, complete=look.beside.complete)
 
 
 def _durability(look: Look) -> Checked:

@@ -12,24 +12,29 @@ import numpy as np
 
 from checkers.claims import check_claims
 from checkers.contents import check_contents
+from checkers.final_read import FinalRead
 from checkers.found import Checked
+from checkers.heirs import Heirs
 from checkers.holes import check_holes
 from checkers.intervals import Intervals
 from checkers.mode import Mode
+from checkers.offices import UNKNOWN, Offices
 from checkers.pairs import check_pairs
 from checkers.part import Part
 from checkers.placing import Places
 
 
-def check_log(part: Part, mode: Mode, places: Places | None = None, *, complete: bool = True, one_epoch: bool = False) -> Checked:
-    """`complete`: every operation has its row (1.6). `one_epoch`: the partition never had a second leader epoch (3.8)."""
+def check_log(
+    part: Part, mode: Mode, places: Places | None = None, offices: Offices = UNKNOWN, *, complete: bool = True
+) -> Checked:
+    """`complete`: every operation has its row (1.6). `offices`: who led when, if it is known."""
     places = Places(part) if places is None else places
-    of = Intervals(part, places, mode)
+    of, heirs = Intervals(part, places, mode), Heirs(part, FinalRead(part, places), offices)
     found = (
-        *check_contents(part, places, mode, complete=complete),
-        *check_pairs(of, one_epoch=one_epoch),
-        *(check_holes(of, one_epoch=one_epoch) if mode.density == "dense" and complete else ()),
-        *check_claims(of),
+        *check_contents(part, places, mode, heirs, complete=complete),
+        *check_pairs(of, one_epoch=offices.one_epoch),
+        *(check_holes(of, one_epoch=offices.one_epoch) if mode.density == "dense" and complete else ()),
+        *check_claims(of, heirs),
     )
     words = mode.density, "retry" if of.retry else "forbid", mode.freshness
     return Checked(name="linearizability", at=part.at, mode=words, found=found, counts=_counts(of))

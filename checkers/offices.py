@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
+
+from checkers.columns import NONE
+from checkers.found import Numbers
 from model.cluster import NodeId, TopicPartition
 
 
@@ -35,10 +39,20 @@ class Offices:
         """3.8 It never had a second leader epoch, so answers about it can always be compared."""
         return self.complete and len({office.leader_epoch for office in self.held}) == 1
 
+    def latest_epochs(self, until_ns: Numbers) -> Numbers:
+        """The highest leader epoch that was committed by each of these times; -1 where there was none."""
+        times = np.array([office.at_ns for office in self.held], np.int64)
+        epochs = np.array([NONE, *(office.leader_epoch for office in self.held)], np.int64)
+        latest: Numbers = np.maximum.accumulate(epochs)[np.searchsorted(times, until_ns, side="right")]
+        return latest
+
     def only_epoch(self, node: NodeId, until_ns: int) -> int | None:
         """5.5 The leader epoch in which this node led, if until then it was only one: so are its acknowledgements."""
         led = {office.leader_epoch for office in self.held if office.leader == node and office.at_ns <= until_ns}
         return led.pop() if self.complete and len(led) == 1 else None
+
+
+UNKNOWN: Final = Offices()
 
 
 def offices_of(changes: Iterable[Mapping[str, Any]], at: TopicPartition, *, complete: bool) -> Offices:

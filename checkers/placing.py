@@ -160,24 +160,24 @@ class Places:
 
     def observer_of(self, offsets: Numbers, values: Numbers, *, acknowledged: bool = True) -> Rows:
         """Of offsets and values: who saw the one at the other first, by the end of the operation; -1 = nobody."""
-        if not len(offsets):
-            return np.empty(0, np.int64)
-        part, records = self.part, self.part.records
-        asked_offset, asked_value = np.unique(offsets), np.unique(values)
-        at, what, row = records.offset, records.value, records.row.astype(np.int64)
+        records = self.part.records
+        seen = Pairs(records.offset, records.value, records.row.astype(np.int64))
         if acknowledged:
-            acked = np.flatnonzero(part.acked_by_all & (part.offset >= 0))
-            at, what, row = (np.concatenate(each) for each in ((at, part.offset[acked]), (what, part.value[acked]), (row, acked)))
-        concerned = np.flatnonzero(_is_one_of(at, asked_offset))
-        concerned = concerned[_is_one_of(what[concerned], asked_value)]
-        at, what, row = at[concerned], what[concerned], row[concerned]
-        key = np.searchsorted(asked_offset, at) * len(asked_value) + np.searchsorted(asked_value, what)
-        order = np.lexsort((row, part.end[row], key))
-        wanted = np.searchsorted(asked_offset, offsets) * len(asked_value) + np.searchsorted(asked_value, values)
-        first = np.minimum(np.searchsorted(key[order], wanted), len(order) - 1)
-        if not len(order):
-            return np.full(len(offsets), NONE, np.int64)
-        return np.where(key[order][first] == wanted, row[order][first], np.int64(NONE))
+            seen = together(seen, self._acked)
+        first = _first(seen, offsets, values, self.part.end)
+        return np.append(seen.row, NONE)[first]
+
+    def read_epoch_of(self, offsets: Numbers, values: Numbers) -> Numbers:
+        """Of offsets and values: the leader epoch with which the one was first read at the other; -1 = unknown."""
+        records = self.part.records
+        seen = Pairs(records.offset, records.value, records.row.astype(np.int64))
+        return np.append(self.part.record_epochs, NONE)[_first(seen, offsets, values, self.part.end)]
+
+    @property
+    def _acked(self) -> Pairs:
+        part = self.part
+        acked = np.flatnonzero(part.acked_by_all & (part.offset >= 0))
+        return Pairs(part.offset[acked], part.value[acked], acked)
 
     # -- epochs ---------------------------------------------------------------------------------------------------------
 
@@ -199,6 +199,28 @@ class Places:
         placed = by_known[self.place[self.writer[by_known]] == self.known[by_known]]
         epoch[self.writer[placed]] = self.epoch_at[placed]
         return epoch
+
+
+def together(*several: Pairs) -> Pairs:
+    return Pairs(*(np.concatenate([getattr(each, name) for each in several]) for name in ("offset", "value", "row")))
+
+
+def _first(seen: Pairs, offsets: Numbers, values: Numbers, end: Numbers) -> Numbers:
+    """Of each offset and value the index of the pair that was seen first; -1 = none."""
+    if not len(offsets) or not len(seen):
+        return np.full(len(offsets), NONE, np.int64)
+    asked_offset, asked_value = np.unique(offsets), np.unique(values)
+    concerned = np.flatnonzero(_is_one_of(seen.offset, asked_offset))
+    concerned = concerned[_is_one_of(seen.value[concerned], asked_value)]
+    if not len(concerned):
+        return np.full(len(offsets), NONE, np.int64)
+    at, what = seen.offset[concerned], seen.value[concerned]
+    key = np.searchsorted(asked_offset, at) * len(asked_value) + np.searchsorted(asked_value, what)
+    row = seen.row[concerned]
+    order = np.lexsort((row, end[row], key))
+    wanted = np.searchsorted(asked_offset, offsets) * len(asked_value) + np.searchsorted(asked_value, values)
+    first = np.minimum(np.searchsorted(key[order], wanted), len(order) - 1)
+    return np.where(key[order][first] == wanted, concerned[order[first]], np.int64(NONE))
 
 
 def _is_one_of(numbers: Numbers, ascending: Numbers) -> Flags:

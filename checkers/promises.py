@@ -193,7 +193,7 @@ class Promises:
         epochs, unknown = self.epochs(found.at), np.full(len(found.proof_ns), NONE, np.int64)
         written = unknown if found.write_epoch is None else found.write_epoch
         offset = unknown if found.offset is None else found.offset
-        cut = epochs.may_have_cut(written, found.proof_ns, offset) & ~_in_the_midst(found)
+        cut = (epochs.may_have_cut(written, found.proof_ns, offset) | _displaced(found)) & ~_in_the_midst(found)
         return (
             everywhere(Ruling("W3", "allowed"), found)
             .where(~cut, Ruling("W2", "forbidden"))
@@ -219,12 +219,17 @@ def _beyond(found: Found, bounds: list[Bound | None], which: Numbers) -> Flags:
     beyond = _in_the_midst(found)
     if found.offset is not None:
         least = np.array([0 if bound is None else bound.least_offset for bound in bounds], np.int64)[which]
-        beyond = beyond | ((found.offset != NONE) & (found.offset < least))
+        beyond = beyond | ((found.offset != NONE) & (found.offset < least) & ~_displaced(found))
     if found.acked_ns is not None:
         after = [bound.acked_after_ns if bound else None for bound in bounds]
         safe_ns = np.array([-(2**63) if ns is None else ns for ns in after], np.int64)[which]
         beyond = beyond | ((found.acked_ns != NONE) & (found.acked_ns <= safe_ns))
     return beyond
+
+
+def _displaced(found: Found) -> Flags:
+    """A leader whose log went another way before cuts off more than what lies behind the start of its epoch."""
+    return np.zeros(len(found.proof_ns), np.bool_) if found.displaced is None else found.displaced
 
 
 def _in_the_midst(found: Found) -> Flags:

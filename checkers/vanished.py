@@ -17,12 +17,14 @@ from checkers.columns import NONE, READ
 from checkers.final_read import FinalRead
 from checkers.finding import finding
 from checkers.found import Flags, Found, Numbers
+from checkers.heirs import Heirs
+from checkers.offices import UNKNOWN, Offices
 from checkers.part import Part, Rows
 from checkers.placing import Pairs, Places
 from model.verdict import Witness
 
 
-def vanished_reads(part: Part, places: Places, final: FinalRead) -> tuple[Found, ...]:
+def vanished_reads(part: Part, places: Places, final: FinalRead, offices: Offices = UNKNOWN) -> tuple[Found, ...]:
     found: dict[tuple[int, int], tuple[int, int]] = {}  # offset and value: who read it, who shows that it is gone
     for offset, value, reader, shown in (
         *_replaced(part, places),
@@ -35,7 +37,8 @@ def vanished_reads(part: Part, places: Places, final: FinalRead) -> tuple[Found,
     instances = sorted(found)
     readers = np.array([found[each][0] for each in instances], np.int64)
     gone = np.array([found[each][1] for each in instances], np.int64)
-    writers = places.writers.find(np.array([value for _, value in instances], np.int64))
+    values = np.array([value for _, value in instances], np.int64)
+    writers = places.writers.find(values)
 
     def tell(i: int) -> Witness:
         (offset, value), reader, row = instances[i], int(readers[i]), int(gone[i])
@@ -49,7 +52,10 @@ def vanished_reads(part: Part, places: Places, final: FinalRead) -> tuple[Found,
     start = np.where(writers == NONE, part.start[readers], np.minimum(part.start[writers], part.start[readers]))
     times: dict[str, Any] = {"from_ns": start, "to_ns": part.start[gone], "proof_ns": part.end[gone]}
     offsets = np.array([offset for offset, _ in instances], np.int64)
-    return finding(part, "vanished_read", (readers, gone), tell, offset=offsets, **times)
+    epochs = places.read_epoch_of(offsets, values)
+    displaced = Heirs(part, final, offices).displaced(offsets, epochs, part.end[readers])
+    facts: dict[str, Any] = {"offset": offsets, "write_epoch": epochs, "displaced": displaced}
+    return finding(part, "vanished_read", (readers, gone), tell, **facts, **times)
 
 
 _Instance = tuple[int, int, int, int]
