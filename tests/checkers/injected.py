@@ -170,8 +170,9 @@ def _answer_something_else(rng: random.Random, history: list[Row]) -> list[Row] 
 
 
 def _replace_one(rng: random.Random, row: Row, value: int | None) -> None:
+    assert value is not None
     values = list(row.values or [])
-    values[rng.randrange(len(values))] = value  # type: ignore[call-overload]
+    values[rng.randrange(len(values))] = value
     row.values = values
 
 
