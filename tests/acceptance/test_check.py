@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import random
 import subprocess
 import sys
@@ -25,8 +24,13 @@ ROOT = Path(__file__).parents[2]
 SIZE = 2**30
 MOST_MEMORY = 10**9
 MOST_SECONDS = 120
-READ = "import sys; from pathlib import Path; from harness.check import read_history; from harness.terminal import Terminal; \
-print(read_history(Path(sys.argv[1]), None, Terminal(stderr=True))[0].num_rows)"
+COMMAND = "from harness.main import run; code = run(['check', *sys.argv[2:]])"
+READ = """from harness.check import read_history; from harness.terminal import Terminal
+code = print(read_history(Path(sys.argv[2]), None, Terminal(stderr=True))[0].num_rows)"""
+MEASURED = """import re, sys; from pathlib import Path
+{}
+Path(sys.argv[1]).write_text(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])
+sys.exit(code)"""
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -39,16 +43,13 @@ class Ended(msgspec.Struct, frozen=True):
     seconds: float
 
 
-def ended(*words: str) -> Ended:
-    """`os.wait4` tells the peak of this one child, not of all there ever were."""
+def ended(where: Path, what: str, *words: str) -> Ended:
+    """The child says itself how much it held: what the system tells of it contains its parent at the moment of the fork."""
     began = time.monotonic()
-    with subprocess.Popen([sys.executable, *words], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
-        assert child.stdout is not None
-        assert child.stderr is not None
-        out, err = child.stdout.read().decode(), child.stderr.read().decode()
-        _, status, used = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-    return Ended(child.returncode, out, err, used.ru_maxrss * 1024, time.monotonic() - began)
+    command = [sys.executable, "-c", MEASURED.format(what), str(where / "peak"), *words]
+    child = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    peak = int((where / "peak").read_text()) * 1024
+    return Ended(child.returncode, child.stdout, child.stderr, peak, time.monotonic() - began)
 
 
 def written(path: Path, pieces: Iterator[bytes]) -> Path:
@@ -109,7 +110,7 @@ def test_a_gigabyte_of_garbage_is_one_sentence(shape: str, tmp_path: Path) -> No
     """Exit code 3, one line, and less than a gigabyte of memory."""
     path = written(tmp_path / "garbage.jsonl", SHAPES[shape])
     try:
-        found = ended("-m", "harness", "check", str(path), "--format", "jsonl")
+        found = ended(tmp_path, COMMAND, str(path), "--format", "jsonl")
     finally:
         path.unlink()
     print(f"\n{shape}: {found.seconds:.1f} s, {found.peak / 2**20:.0f} MiB: {found.err.rstrip()}")
@@ -127,7 +128,7 @@ def test_a_large_file_that_was_cut_off_is_one_sentence(share: float, tmp_path: P
     data = sink.getvalue()
     path = tmp_path / "h.parquet"
     path.write_bytes(data[: int(share * len(data))])
-    found = ended("-m", "harness", "check", str(path))
+    found = ended(tmp_path, COMMAND, str(path))
     print(f"\n{len(data):,} bytes cut at {share}: {found.seconds:.1f} s, {found.peak / 2**20:.0f} MiB: {found.err.rstrip()}")
     assert (found.code, found.out, found.err.count("\n")) == (3, "", 1)
     assert found.peak < MOST_MEMORY
@@ -137,15 +138,15 @@ def test_two_million_lines_are_read_within_the_memory_of_their_operations(tmp_pa
     """Reading and every check of form, without the judge; repeated values at the very end are found as well."""
     path = tmp_path / "h.jsonl"
     with path.open("wb") as file:
-        table = history.to_table(many(2_000_000))
-        write_jsonl(table, file)
-        found = ended("-c", READ, str(path))
-        print(f"\n{file.tell():,} bytes, 2,000,000 operations: {found.seconds:.1f} s, {found.peak / 2**20:.0f} MiB")
-        assert found.out == "2000000\n"
-        assert found.peak < MOST_MEMORY
+        write_jsonl(history.to_table(many(2_000_000)), file)
+    found = ended(tmp_path, READ, str(path))
+    print(f"\n{path.stat().st_size:,} bytes, 2,000,000 operations: {found.seconds:.1f} s, {found.peak / 2**20:.0f} MiB")
+    assert found.out == "2000000\n"
+    assert found.peak < MOST_MEMORY
+    with path.open("ab") as file:
         write_jsonl(history.to_table([append(3_000_000, start=10**9, process=9, value=0)]), file)
-    found = ended("-m", "harness", "check", str(path))
-    print(f"repeated at the end: {found.seconds:.1f} s, {found.peak / 2**20:.0f} MiB: {found.err.rstrip()}")
+    found = ended(tmp_path, COMMAND, str(path))
+    print(f"repeated at the end: {found.seconds:.1f} s, {found.peak / 2**20:.0f} MiB: {found.err.splitlines()[-1]}")
     assert found.code == 3
     assert "line 2000001, op 3000000: value: found 0" in found.err
     assert found.peak < MOST_MEMORY
