@@ -16,7 +16,7 @@ from model.chance import Chance, below, between, happens, pick, some
 from model.cluster import TopicPartition
 from model.plan import Plan
 from model.quantity import write_bandwidth, write_duration, write_size
-from model.schedule import Target
+from model.schedule import Condition, Target
 from model.vocabulary import FAULTS, OF_A_PARTITION, Message
 
 DESTROYING = frozenset({"wipe", "rot", "tear", "lose_unsynced"})
@@ -51,6 +51,18 @@ class Words:
             target, shape = self._links()
             return Said(target, shape | self._arguments(fault))
         return Said(self._nodes(alone=fault in DESTROYING), self._arguments(fault))
+
+    # -- moments ------------------------------------------------------------------------------------------------------
+
+    def moment(self, after: int | None) -> Condition:
+        """One broker leads, or all but one are in sync: one has just left, or the last but one has just joined."""
+        at = self._partition()
+        written = None if at == self._first else f"{at[0]}/{at[1]}"
+        brokers = self.plan.nodes.broker_ids
+        if self._replicas(at) < 2 or happens(self.chance, 1, 2):
+            return Condition(leader=f"n{pick(self.chance, brokers)}", after=after, partition=written)
+        members = some(self.chance, brokers, self._replicas(at) - 1)
+        return Condition(isr=tuple(f"n{member}" for member in members), after=after, partition=written)
 
     # -- targets ------------------------------------------------------------------------------------------------------
 
@@ -105,8 +117,12 @@ class Words:
         return self.plan.topics[at[0]].replicas
 
     def _of(self, at: TopicPartition, name: str) -> str:
-        first = (next(iter(self.plan.topics)), 0)
-        return f"{name}@{at[0]}/{at[1]}" if name in OF_A_PARTITION and at != first else name
+        return f"{name}@{at[0]}/{at[1]}" if name in OF_A_PARTITION and at != self._first else name
+
+    @property
+    def _first(self) -> TopicPartition:
+        """Which a plan need not name."""
+        return next(iter(self.plan.topics)), 0
 
     # -- arguments ----------------------------------------------------------------------------------------------------
 

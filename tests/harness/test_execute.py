@@ -4,33 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+import msgspec
 from rich.console import Console
 
-from clusters.sim.cluster import SimCluster
-from clusters.sim.watch import Watch
 from harness.execute import execute, of_stored
 from harness.told import tell_one
-from model.plan import Plan
 from model.refusal import ExitCode
 from model.store import Store
 from tests.clusters.sim.random_plans import random_plan
-from tests.replication.controller.wrong import AnybodyUncleanly
 
-SEED = 5000
-
-
-def with_a_wrong_rule(plan: Plan, watch: Watch | None = None) -> SimCluster:
-    return SimCluster(plan, AnybodyUncleanly(), watch=watch)
+SEED = 5003
 
 
-def test_a_broken_invariant_ends_the_run_with_its_story_and_the_command_that_repeats_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broken_invariant_ends_the_run_with_its_story_and_the_command_that_repeats_it(tmp_path: Path) -> None:
     """B36, an unclean election that nobody allowed: exit code 1, and no debugger needed."""
-    monkeypatch.setattr("harness.worlds.SimCluster", with_a_wrong_rule)
     store = Store(str(tmp_path))
-    found = execute(store, "runs", 0, random_plan(SEED))
+    found = execute(store, "runs", 0, msgspec.structs.replace(random_plan(SEED), mutants=("B36",)))
     assert (found.valid, found.exit_code) == ("invalid", ExitCode.BROKEN)
     (witness,) = found.witnesses
     first, *details = witness.splitlines()

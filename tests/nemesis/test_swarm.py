@@ -53,7 +53,11 @@ def is_weather(event: Event) -> bool:
 
 
 def end_ns(schedule: Schedule) -> int:
-    return max(((event.at_ns or 0) + (event.for_ns or 0) for event in schedule), default=0)
+    return max((latest_ns(event) + (event.for_ns or 0) for event in schedule), default=0)
+
+
+def latest_ns(event: Event) -> int:
+    return event.within_ns or 0 if event.at_ns is None else event.at_ns
 
 
 @given(plans(), abilities)
@@ -80,7 +84,8 @@ def test_a_drawn_schedule_leaves_the_last_tenth_in_peace(plan: Plan, can: frozen
     """The cluster gets time to settle; durations are whole milliseconds within their bounds."""
     schedule = draw_schedule(plan, can)
     assert end_ns(schedule) * 10 <= plan.for_ns * 9
-    assert [event.at_ns for event in schedule] == sorted(event.at_ns or 0 for event in schedule)
+    at_ns = [event.at_ns for event in schedule if event.at_ns is not None]
+    assert at_ns == sorted(at_ns)
     for event in schedule:
         assert (event.for_ns is not None) == FAULTS[event.fault].heals
         longest_ms = plan.for_ns // MS if is_weather(event) else LONGEST_MS
@@ -130,7 +135,8 @@ def test_faults_that_destroy_are_rare_and_hit_few() -> None:
 
 def test_quiet_periods_come_up() -> None:
     """Some gaps are much longer than the run's own pace."""
-    gaps = [(b.at_ns or 0) - (a.at_ns or 0) for schedule in MANY for a, b in pairwise(schedule)]
+    times = [[event.at_ns for event in schedule if event.at_ns is not None] for schedule in MANY]
+    gaps = [later - earlier for at_ns in times for earlier, later in pairwise(at_ns)]
     assert any(gap > 6_000 * MS for gap in gaps)
     assert any(gap < 50 * MS for gap in gaps if gap)
     assert sorted(gaps)[len(gaps) // 2] < 3_000 * MS
@@ -143,6 +149,21 @@ def test_in_many_runs_some_brokers_are_far_away_from_beginning_to_end() -> None:
     assert 0.2 * len(MANY) < far.count(0) < 0.6 * len(MANY)
     assert all(event.for_ns == 27_000 * MS for event in EVENTS if is_weather(event))
     assert not any(map(is_weather, draw_schedule(Plan(tidemark=1, seed=1), ALL - {Ability.DELAY})))
+
+
+def test_some_faults_wait_for_somebody_to_lead_or_to_be_in_sync() -> None:
+    """After the fault before them; in some runs none does."""
+    waiting = [event.when for event in EVENTS if event.when is not None]
+    assert {len(when.isr) for when in waiting if when.isr} == {2}
+    assert {when.leader for when in waiting if when.leader} == {"n1", "n2", "n3", "n4"}
+    assert any(when.after is None for when in waiting)
+    assert 0 < sum(all(event.when is None for event in schedule) for schedule in MANY) < len(MANY)
+    assert all(
+        schedule[number].when.after in (number - 1, None)
+        for schedule in MANY
+        for number in range(len(schedule))
+        if schedule[number].when
+    )  # type: ignore[union-attr]
 
 
 def test_a_run_has_a_victim_or_none() -> None:
@@ -183,7 +204,8 @@ def test_a_drawn_schedule_can_be_carried_out_and_leaves_nothing_in_force(seed: i
     run = Watched(FakeCluster(), schedule, plan).run(plan.for_ns)
     run.nemesis.heal_all()
     run.run(plan.for_ns)
-    assert run.nemesis.refused == {}
-    assert len(run.nemesis.fired) == len(schedule)
+    assert all(schedule[number].when is not None for number in run.nemesis.refused)  # it never came to that
+    assert len(run.nemesis.fired) + len(run.nemesis.refused) == len(schedule)
     assert run.cluster.running == set(run.cluster.nodes)
-    assert all(row["healed_ns"] is not None for row in run.nemesis.rows(run.origin_ns))
+    rows = run.nemesis.rows(run.origin_ns)
+    assert all((row["healed_ns"] is None) == (row["fired_ns"] is None) for row in rows)
