@@ -53,8 +53,8 @@ class Batches:
         rows = np.flatnonzero(part.is_append & (part.outcome != FAIL) & (batch != NONE))
         batch, process = batch[rows], part.process[rows]
         if not _in_order(batch, process):
-            rows = rows[np.lexsort((process, batch))]
-            batch, process = batch[rows], part.process[rows]
+            order = np.lexsort((process, batch))
+            rows, batch, process = rows[order], batch[order], process[order]
         first = np.append(True, (batch[1:] != batch[:-1]) | (process[1:] != process[:-1]))[: len(rows)]
         begins = np.flatnonzero(first)
         sizes = np.diff(np.append(begins, len(rows)))

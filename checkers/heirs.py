@@ -3,7 +3,7 @@
 In     the final read, with leader epochs; who led when; offsets of what is gone and, where it is known, its epoch
 Out    `displaced`: what lies there now is of an earlier leader epoch than what is gone, or may be
 Why    an election may give office to a replica whose log went another way before: then not only what lies behind the start of
-       the new epoch is cut off, but everything of the epochs that this log never saw, and a bound by that start says nothing of it
+       the new epoch is cut off, but everything of the epochs that this log never saw, and a bound by that start says nothing
 Keeps  what nobody read to its end accuses nobody
 """
 
