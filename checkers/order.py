@@ -35,7 +35,8 @@ class EarliestEnds:
         """For each bound the least end of a proof of more than it; FOREVER where nobody proved more."""
         if self._top >= room(len(self._lengths)):
             return _least_beyond(self._lengths, self._ends, bounds, FOREVER)
-        return self._table[np.minimum(bounds, self._top) + 1]
+        found: Numbers = self._table[np.minimum(bounds, self._top) + 1]
+        return found
 
 
 class Proofs:
