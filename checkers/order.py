@@ -39,6 +39,11 @@ class EarliestEnds:
         return found
 
 
+def earliest_end_beyond(lengths: Numbers, ends: Numbers, bounds: Numbers) -> Numbers:
+    """The same, asked once."""
+    return EarliestEnds(lengths, ends).beyond(bounds)
+
+
 class Proofs:
     """Operations that proved a length, in order of their ends: for the few operations that contradict one of them."""
 
