@@ -49,6 +49,8 @@ def _contradicted(of: Intervals) -> tuple[Rows, Numbers]:
 
 def _misplaced(of: Intervals, rows: Rows, bounds: Numbers) -> tuple[Found, ...]:
     """5.4 Each under the first of four names that fits."""
+    if not len(rows):
+        return ()
     part, places = of.part, of.places
     told = ~np.isin(bounds, np.concatenate([places.read_otherwise.offset, places.acked_otherwise.offset]))
     rows, bounds = rows[told], bounds[told]

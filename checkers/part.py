@@ -211,10 +211,11 @@ class Part:
         """The leader epoch stored with each of `records`; -1 where the answer did not say."""
         row = self.raw_records.row
         known = self._mine(self.columns.epochs.lengths) > 0
+        if not known.any():
+            return np.broadcast_to(np.int64(NONE), len(self.records.row))
+        by_name = known[row]
         epochs = np.full(len(row), NONE, np.int64)
-        if known.any():
-            by_name = known[row]
-            epochs[by_name] = self._gathered(self.columns.epochs, row)[by_name]
+        epochs[by_name] = self._gathered(self.columns.epochs, row)[by_name]
         return epochs if self.log_start == 0 else epochs[self.raw_records.offset >= 0]
 
     def _gathered(self, lists: Lists, row: npt.NDArray[np.int32]) -> Numbers:
