@@ -6,10 +6,16 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench import history, replication, simulator, store
+from bench import checkers, history, replication, simulator, store
 from bench.figures import Figure, print_figure, progress, read_last, write_last
 
-_PARTS = {"history": history.figures, "replication": replication.figures, "simulator": simulator.figures, "store": store.figures}
+_PARTS = {
+    "checkers": checkers.figures,
+    "history": history.figures,
+    "replication": replication.figures,
+    "simulator": simulator.figures,
+    "store": store.figures,
+}
 
 
 def main() -> None:

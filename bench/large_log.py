@@ -97,3 +97,14 @@ def _counted(client: np.ndarray, appends: np.ndarray) -> np.ndarray:
 
 def _words(codes: np.ndarray, words: list[str]) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(words))
+
+
+def with_stale_end(table: pa.Table) -> pa.Table:
+    """The same history, but in the middle somebody was told that the log is half as long as it was."""
+    kinds = table.column("kind").combine_chunks()
+    ends = np.flatnonzero(kinds.indices.to_numpy() == kinds.dictionary.to_pylist().index("end_offset"))
+    row = int(ends[len(ends) // 2])
+    offset = table.column("offset")
+    halved = pa.array([offset[row].as_py() // 2], offset.type)
+    spoilt = pa.chunked_array([*offset.slice(0, row).chunks, halved, *offset.slice(row + 1).chunks]).combine_chunks()
+    return table.set_column(table.schema.get_field_index("offset"), table.schema.field("offset"), spoilt)

@@ -48,11 +48,17 @@ class Columns:
     def __init__(self, table: pa.Table) -> None:
         self.table = table
         self.rows: int = table.num_rows
+        self._numbers: dict[str, Numbers] = {}
 
     # -- numbers ----------------------------------------------------------------------------------------------------------
 
     def number(self, name: str) -> Numbers:
         """-1 where there is none."""
+        if name not in self._numbers:
+            self._numbers[name] = self._number(name)
+        return self._numbers[name]
+
+    def _number(self, name: str) -> Numbers:
         column = self._column(name)
         if column.null_count == self.rows:
             return np.broadcast_to(np.int64(NONE), self.rows)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from checkers import words
-from checkers.columns import FAIL, NONE, READ
+from checkers.columns import FAIL, NONE
 from checkers.finding import finding
 from checkers.found import Found, Numbers
 from checkers.heirs import Heirs
@@ -152,17 +152,10 @@ def _duplicates(part: Part, places: Places, mode: Mode) -> tuple[Found, ...]:
 
 
 def _read_gaps(part: Part, places: Places, mode: Mode) -> tuple[Found, ...]:
-    rows = np.flatnonzero((part.kind == READ) & part.is_ok & (part.spans[1] != NONE))
-    first, last = part.spans[0][rows], part.spans[1][rows]
-    asked = part.from_offset[rows]
-    begin = np.where(asked == NONE, first, np.minimum(asked, first))
-    returned = part.counted[rows]
-    if mode.density == "dense":
-        missing = last + 1 - begin != returned
-    else:
-        missing = places.known_below(last + 1) - places.known_below(begin) != returned
-    missing |= part.disordered[rows]
-    rows, begin, last = rows[missing], begin[missing], last[missing]
+    gaps = part.with_gaps
+    if mode.density == "sparse":
+        gaps = gaps.only(places.left_out(gaps) | part.disordered[gaps.row])
+    rows, begin, last = gaps.row, gaps.begin, gaps.last
 
     def tell(i: int) -> Witness:
         row = int(rows[i])

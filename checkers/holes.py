@@ -19,7 +19,6 @@ from checkers.columns import FAIL, FOREVER, NONE
 from checkers.finding import finding
 from checkers.found import Found, Numbers
 from checkers.intervals import Intervals
-from checkers.order import earliest_end_beyond
 from checkers.part import Rows
 from model.verdict import Witness
 
@@ -51,8 +50,7 @@ class Holes:
 
     def latest_write(self, offsets: Numbers) -> Numbers:
         """ub: an offset was written not after the end of whoever proves that it exists."""
-        of = self.of
-        return earliest_end_beyond(of.length[of.provers], of.end[of.provers], offsets)
+        return self.of.earliest_ends.beyond(offsets)
 
     def earliest_write(self, offsets: Numbers) -> Numbers:
         """lb: and not before the start of whoever saw the log end there or below; -1 = any time.
@@ -127,7 +125,8 @@ def _fill(holes: Holes, offsets: Numbers, acked: Rows, starts: Numbers) -> tuple
     """Holes that stay empty, and acknowledged appends that fit nowhere. `starts`: of the appends without a deadline."""
     part, end = holes.of.part, holes.of.end
     acked = acked[np.argsort(part.start[acked], kind="stable")]
-    latest, earliest = holes.latest_write(offsets), holes.earliest_write(offsets)
+    latest = holes.latest_write(offsets)
+    earliest = holes.earliest_write(offsets) if len(acked) else np.full(len(offsets), NONE)  # it only ever binds those
     begun = np.searchsorted(part.start[acked], latest, side="right").tolist()
     spare = np.searchsorted(starts, latest, side="right").tolist()
     queue = list(zip(end[acked].tolist(), acked.tolist(), strict=True))
@@ -152,6 +151,8 @@ def _fill(holes: Holes, offsets: Numbers, acked: Rows, starts: Numbers) -> tuple
 
 def _behind_the_end(holes: Holes, left: list[tuple[int, int]]) -> Iterator[_Misfit]:
     """Who filled no hole lies behind everything that is known, one after the other."""
+    if not left:
+        return
     end = holes.of.longest
     earliest = holes.earliest_write(end + np.arange(len(left))).tolist()
     used = 0
@@ -166,6 +167,8 @@ def _behind_the_end(holes: Holes, left: list[tuple[int, int]]) -> Iterator[_Misf
 
 
 def _unfillable(holes: Holes, offsets: Numbers, total: int | None = None) -> tuple[Found, ...]:
+    if not len(offsets):
+        return ()
     of = holes.of
     provers = holes.provers(offsets)
 

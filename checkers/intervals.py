@@ -14,7 +14,7 @@ import numpy as np
 from checkers.columns import END_OFFSET, FAIL, FOREVER, NONE, READ
 from checkers.found import Flags, Numbers
 from checkers.mode import Mode
-from checkers.order import Proofs
+from checkers.order import EarliestEnds, Proofs
 from checkers.part import Part, Rows
 from checkers.placing import Places
 
@@ -35,8 +35,7 @@ class Intervals:
     @cached_property
     def length(self) -> Numbers:
         part = self.part
-        length = part.spans[1] + 1
-        length[self.placed] = self.places.place[self.placed] + 1
+        length = np.where(self.placed, self.places.place, part.spans[1]) + 1
         told = np.flatnonzero((part.kind == END_OFFSET) & part.is_ok)
         length[told] = np.maximum(part.offset[told], 0)
         return length
@@ -44,8 +43,7 @@ class Intervals:
     @cached_property
     def bound(self) -> Numbers:
         part = self.part
-        bound = np.full(part.count, FOREVER, np.int64)
-        bound[self.placed] = self.places.place[self.placed]
+        bound = np.where(self.placed, self.places.place, np.int64(FOREVER))
         told = np.flatnonzero((part.kind == END_OFFSET) & part.is_ok)
         bound[told] = np.maximum(part.offset[told], 0)
         whole = np.flatnonzero(part.at_end & (part.kind == READ) & part.is_ok)
@@ -72,6 +70,10 @@ class Intervals:
     def provers(self) -> Rows:
         """Rows that prove a length by their end."""
         return np.flatnonzero((self.length > 0) & (self.end != FOREVER))
+
+    @cached_property
+    def earliest_ends(self) -> EarliestEnds:
+        return EarliestEnds(self.length[self.provers], self.end[self.provers])
 
     @cached_property
     def proofs(self) -> Proofs:

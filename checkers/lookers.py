@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from checkers.columns import NONE, POLL, READ
+from checkers.columns import NONE, POLL
 from checkers.found import Numbers
 from checkers.part import Part, Rows
 
@@ -61,11 +61,12 @@ class Lookers:
 
 def reads_that_span(part: Part, without: Rows = NOBODY) -> Lookers:
     """A range read shows everything from where it asked to the last record that it returned."""
-    looks = part.is_ok & (part.kind == READ) & (part.spans[1] != NONE)
-    looks[without] = False
-    rows = np.flatnonzero(looks)
-    first, asked = part.spans[0][rows], part.from_offset[rows]
-    return Lookers(part, rows, np.where(asked == NONE, first, np.minimum(asked, first)), part.spans[1][rows])
+    looks = part.ranges
+    if len(without):
+        others = np.ones(part.count, np.bool_)
+        others[without] = False
+        looks = looks.only(others[looks.row])
+    return Lookers(part, looks.row, looks.begin, looks.last)
 
 
 def leaps_of_polls(part: Part) -> Lookers:

@@ -7,6 +7,8 @@ Keeps  O(n): proven lengths index a table while they are small, else the bounds 
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from checkers.columns import FOREVER, NONE
@@ -15,16 +17,31 @@ from checkers.part import Part, Rows
 from checkers.writers import room
 
 
+class EarliestEnds:
+    """When proofs of more than a bound began to exist."""
+
+    def __init__(self, lengths: Numbers, ends: Numbers) -> None:
+        self._lengths, self._ends = lengths, ends
+        self._top = int(lengths.max(initial=0))
+
+    @cached_property
+    def _table(self) -> Numbers:
+        """By length: the least end of a proof of so much or more."""
+        least = np.full(self._top + 2, FOREVER, np.int64)
+        np.minimum.at(least, self._lengths, self._ends)
+        return np.minimum.accumulate(least[::-1])[::-1]
+
+    def beyond(self, bounds: Numbers) -> Numbers:
+        """For each bound the least end of a proof of more than it; FOREVER where nobody proved more."""
+        if self._top >= room(len(self._lengths)):
+            return _least_beyond(self._lengths, self._ends, bounds, FOREVER)
+        found: Numbers = self._table[np.minimum(bounds, self._top) + 1]
+        return found
+
+
 def earliest_end_beyond(lengths: Numbers, ends: Numbers, bounds: Numbers) -> Numbers:
-    """For each bound the least end of a proof of more than it; FOREVER where nobody proved more."""
-    top = int(lengths.max(initial=0))
-    if top >= room(len(lengths)):
-        return _least_beyond(lengths, ends, bounds, FOREVER)
-    least = np.full(top + 2, FOREVER, np.int64)
-    np.minimum.at(least, lengths, ends)
-    least = np.minimum.accumulate(least[::-1])[::-1]
-    found: Numbers = least[np.minimum(bounds, top) + 1]
-    return found
+    """The same, asked once."""
+    return EarliestEnds(lengths, ends).beyond(bounds)
 
 
 class Proofs:

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from checkers import words
-from checkers.columns import END_OFFSET, FOREVER, NONE
+from checkers.columns import END_OFFSET, NONE
 from checkers.finding import finding
 from checkers.found import Flags, Found, Numbers
 from checkers.intervals import Intervals
-from checkers.order import OfEachProcess, Proofs, earliest_end_beyond
+from checkers.order import OfEachProcess, Proofs
 from checkers.part import Part, Rows
 from model.verdict import Level, Witness
 
@@ -33,16 +33,15 @@ def check_pairs(of: Intervals, *, one_epoch: bool = False) -> tuple[Found, ...]:
 
 def _contradicted(of: Intervals) -> tuple[Rows, Numbers]:
     """Rows, and the bound of each, that began after somebody had proved more."""
-    rows = np.flatnonzero(of.bound != FOREVER)
+    rows = np.flatnonzero(of.earliest_ends.beyond(of.bound) < of.part.start)
     bounds = of.bound[rows]
     if of.retry:  # a further copy of an append was written after the append began, too
         copies = of.places.copies
         further = np.flatnonzero(of.placed[copies.row])
-        rows, bounds = np.concatenate([rows, copies.row[further]]), np.concatenate([bounds, copies.offset[further]])
-    provers = of.provers
-    earliest = earliest_end_beyond(of.length[provers], of.end[provers], bounds)
-    wrong = np.flatnonzero(earliest < of.part.start[rows])
-    return rows[wrong], bounds[wrong]
+        append, offset = copies.row[further], copies.offset[further]
+        wrong = of.earliest_ends.beyond(offset) < of.part.start[append]
+        rows, bounds = np.concatenate([rows, append[wrong]]), np.concatenate([bounds, offset[wrong]])
+    return rows, bounds
 
 
 # -- appends ------------------------------------------------------------------------------------------------------------
@@ -50,6 +49,8 @@ def _contradicted(of: Intervals) -> tuple[Rows, Numbers]:
 
 def _misplaced(of: Intervals, rows: Rows, bounds: Numbers) -> tuple[Found, ...]:
     """5.4 Each under the first of four names that fits."""
+    if not len(rows):
+        return ()
     part, places = of.part, of.places
     told = ~np.isin(bounds, np.concatenate([places.read_otherwise.offset, places.acked_otherwise.offset]))
     rows, bounds = rows[told], bounds[told]

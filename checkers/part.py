@@ -34,6 +34,18 @@ class Records:
     value: Numbers
 
 
+@dataclass(frozen=True)
+class Ranges:
+    """Rows, and the first and the last offset that each passed over."""
+
+    row: Rows
+    begin: Numbers
+    last: Numbers
+
+    def only(self, chosen: Flags) -> Ranges:
+        return Ranges(self.row[chosen], self.begin[chosen], self.last[chosen])
+
+
 class Part:
     """One partition. `rows`: which rows of the history it is, in order of `op`; None = all of them, as they stand."""
 
@@ -210,10 +222,11 @@ class Part:
         """The leader epoch stored with each of `records`; -1 where the answer did not say."""
         row = self.raw_records.row
         known = self._mine(self.columns.epochs.lengths) > 0
+        if not known.any():
+            return np.broadcast_to(np.int64(NONE), len(self.records.row))
+        by_name = known[row]
         epochs = np.full(len(row), NONE, np.int64)
-        if known.any():
-            by_name = known[row]
-            epochs[by_name] = self._gathered(self.columns.epochs, row)[by_name]
+        epochs[by_name] = self._gathered(self.columns.epochs, row)[by_name]
         return epochs if self.log_start == 0 else epochs[self.raw_records.offset >= 0]
 
     def _gathered(self, lists: Lists, row: npt.NDArray[np.int32]) -> Numbers:
@@ -250,6 +263,21 @@ class Part:
     def counted(self) -> Numbers:
         """How many records at or above the log start each row returned."""
         return self.returned if self.log_start == 0 else np.bincount(self.records.row, minlength=self.count)
+
+    @cached_property
+    def ranges(self) -> Ranges:
+        """Of ok reads that returned something: everything from where they asked to their last record."""
+        first, last = self.spans
+        rows = np.flatnonzero((self.kind == READ) & self.is_ok & (last != NONE))
+        first, asked = first[rows], self.from_offset[rows]
+        return Ranges(rows, np.where(asked == NONE, first, np.minimum(asked, first)), last[rows])
+
+    @cached_property
+    def with_gaps(self) -> Ranges:
+        """Those that left an offset out, whether or not it exists, or whose offsets do not ascend."""
+        every = self.ranges
+        whole = every.last + 1 - every.begin == self.counted[every.row]
+        return every.only(~whole | self.disordered[every.row])
 
     @cached_property
     def disordered(self) -> Flags:

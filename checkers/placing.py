@@ -16,7 +16,7 @@ import numpy as np
 
 from checkers.columns import FAIL, NONE
 from checkers.found import Flags, Numbers
-from checkers.part import BELOW, Part, Rows
+from checkers.part import BELOW, Part, Ranges, Rows
 from checkers.writers import Writers, room
 
 
@@ -136,6 +136,11 @@ class Places:
         if len(self.known) and self.known[-1] == len(self.known) - 1:  # a log without holes
             return np.minimum(np.maximum(offsets, 0), len(self.known))
         return np.searchsorted(self.known, offsets)
+
+    def left_out(self, ranges: Ranges) -> Flags:
+        """Which of these passed over more known offsets than they returned, or fewer."""
+        left_out: Flags = self.known_below(ranges.last + 1) - self.known_below(ranges.begin) != self.part.counted[ranges.row]
+        return left_out
 
     def value_known_at(self, offsets: Numbers) -> Numbers:
         """The value at each of these offsets, -1 where none is known."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from checkers import words
-from checkers.columns import NONE, READ
+from checkers.columns import NONE
 from checkers.final_read import FinalRead
 from checkers.finding import finding
 from checkers.found import Flags, Found, Numbers
@@ -123,11 +123,7 @@ def _left_out(part: Part, places: Places) -> list[_Instance]:
 
 def _with_holes(part: Part, places: Places) -> list[int]:
     """Reads that left out a known offset, in order of their ends."""
-    rows = np.flatnonzero((part.kind == READ) & part.is_ok & (part.spans[1] != NONE))
-    first, asked = part.spans[0][rows], part.from_offset[rows]
-    begin = np.where(asked == NONE, first, np.minimum(asked, first))
-    known = places.known_below(part.spans[1][rows] + 1) - places.known_below(begin)
-    rows = rows[known != part.counted[rows]]
+    rows = part.with_gaps.row[places.left_out(part.with_gaps)]
     ascending: list[int] = rows[np.argsort(part.end[rows], kind="stable")].tolist()
     return ascending
 
