@@ -30,5 +30,5 @@ def draw_weather(plan: Plan, end_ms: int) -> list[Event]:
 
 def _distance(broker: str, chance: Chance, end_ms: int) -> Event:
     latency, jitter = (between(chance, 1, pick(chance, most)) * MS for most in (LATENCIES_MS, JITTERS_MS))
-    args = {"latency": write_duration(latency), "jitter": write_duration(jitter)}
+    args: dict[str, object] = {"latency": write_duration(latency), "jitter": write_duration(jitter)}
     return Event(at_ns=0, fault="delay", target=broker, args=args, for_ns=end_ms * MS)
