@@ -25,8 +25,8 @@ MEAN_GAPS_MS = (400, 700, 1_200, 2_000, 3_500)
 QUIET_MS = (2_000, 6_000)
 AFTERSHOCK_MS = (10, 1_000)  # the fault before is in force, or the cluster has not recovered from it
 AFTERSHOCKS_OF_10 = (0, 2, 4)
-MOMENTS_OF_10 = (0, 3, 6)
-WAIT_MS = 6_000  # for a moment, from when the fault would have been due
+AMBUSHES_OF_10 = (0, 1, 3)
+WAIT_MS = 6_000  # from when the fault would have been due
 SHORTEST_MS, LONGEST_MS = 200, 6_000
 RESTART_MS = 1_000  # what one node of a rolling restart is expected to take, beside its gap
 MOST_EVENTS = 2_000
@@ -40,7 +40,7 @@ class Pace(msgspec.Struct, frozen=True):
     gap_ms: int
     quiet_in: int
     aftershocks: int  # of 10 faults
-    moments: int  # of 10 faults: they wait for something to change
+    ambushes: int  # of 10 faults
     end_ms: int
 
 
@@ -55,7 +55,7 @@ def draw_schedule(plan: Plan, can: frozenset[Ability]) -> Schedule:
     while pace.rates and at_ms < pace.end_ms and len(events) < MOST_EVENTS:
         event = _event(words, pace, _weighted(chance, pace.rates), at_ms)
         if event is not None:
-            events.append(_at_a_moment(words, pace, event, len(events)) if happens(chance, pace.moments, 10) else event)
+            events += _ambush(words, pace, event, events) if happens(chance, pace.ambushes, 10) else [event]
         at_ms += _gap_ms(chance, pace)
     return tuple(events)
 
@@ -68,7 +68,7 @@ def _pace(chance: Chance, able: Sequence[str], end_ms: int) -> Pace:
         del left[kind]
         rates[kind] = 1 if kind in DESTROYING else between(chance, 3, 9)
     gap_ms = max(1, min(pick(chance, MEAN_GAPS_MS), end_ms // 4))
-    return Pace(rates, gap_ms, between(chance, 4, 12), pick(chance, AFTERSHOCKS_OF_10), pick(chance, MOMENTS_OF_10), end_ms)
+    return Pace(rates, gap_ms, between(chance, 4, 12), pick(chance, AFTERSHOCKS_OF_10), pick(chance, AMBUSHES_OF_10), end_ms)
 
 
 def _gap_ms(chance: Chance, pace: Pace) -> int:
@@ -88,17 +88,20 @@ def _event(words: Words, pace: Pace, fault: str, at_ms: int) -> Event | None:
     return Event(at_ns=at_ms * MS, fault=fault, target=said.target, args=said.args, for_ns=for_ns)
 
 
-def _at_a_moment(words: Words, pace: Pace, event: Event, number: int) -> Event:
-    """Not at its time: once the fault before it has fired, and somebody leads or is in sync who may not have been then.
+def _ambush(words: Words, pace: Pace, event: Event, earlier: Sequence[Event]) -> list[Event]:
+    """Not at its time, but each time that leader or ISR become what they were not, once the last fault with a time has fired.
 
     What goes wrong while an office changes hands goes wrong for milliseconds, which faults at random times hardly ever hit.
     """
     due_ms, for_ms = (event.at_ns or 0) // MS, (event.for_ns or 0) // MS
     latest_ms = min(due_ms + WAIT_MS, pace.end_ms - for_ms)
-    if event.for_ns is None or latest_ms <= due_ms:
-        return event
-    when = words.moment(after=number - 1 if number else None)
-    return msgspec.structs.replace(event, at_ns=None, when=when, within_ns=latest_ms * MS)
+    if event.for_ns is None or latest_ms <= due_ms or event.fault in DESTROYING:
+        return [event]
+    after = max((number for number, other in enumerate(earlier) if other.at_ns is not None), default=None)
+    within_ns = latest_ms * MS
+    return [
+        msgspec.structs.replace(event, at_ns=None, when=when, within_ns=within_ns) for when in words.moments(event.target, after)
+    ]
 
 
 def _lasts_ms(chance: Chance) -> int:

@@ -8,6 +8,7 @@ Not  which faults there are and when (swarm.py)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import combinations
 from typing import get_args
 
 import msgspec
@@ -22,6 +23,7 @@ from model.vocabulary import FAULTS, OF_A_PARTITION, Message
 DESTROYING = frozenset({"wipe", "rot", "tear", "lose_unsynced"})
 """Faults after which less is promised: rare, and on one node at a time."""
 
+MOST_MOMENTS = 3
 VICTIMS = ("leader", "leader", "follower", "active-controller", "nobody")
 """Whom half of a run's faults of nodes hit, so that one office changes hands again and again; or nobody in particular."""
 
@@ -54,15 +56,28 @@ class Words:
 
     # -- moments ------------------------------------------------------------------------------------------------------
 
-    def moment(self, after: int | None) -> Condition:
-        """One broker leads, or all but one are in sync: one has just left, or the last but one has just joined."""
-        at = self._partition()
+    def moments(self, target: Target | None, after: int | None) -> list[Condition]:
+        """Of the partition aimed at: this broker leads, or that one; or all but one are in sync: these, or those.
+
+        Where all but one are, one has just left, or the last but one has just joined.
+        """
+        at = self._aimed_at(target)
         written = None if at == self._first else f"{at[0]}/{at[1]}"
-        brokers = self.plan.nodes.broker_ids
+        brokers = [f"n{broker}" for broker in self.plan.nodes.broker_ids]
         if self._replicas(at) < 2 or happens(self.chance, 1, 2):
-            return Condition(leader=f"n{pick(self.chance, brokers)}", after=after, partition=written)
-        members = some(self.chance, brokers, self._replicas(at) - 1)
-        return Condition(isr=tuple(f"n{member}" for member in members), after=after, partition=written)
+            leaders = some(self.chance, brokers, min(MOST_MOMENTS, len(brokers)))
+            return [Condition(leader=leader, after=after, partition=written) for leader in leaders]
+        sets = list(combinations(brokers, self._replicas(at) - 1))
+        chosen = some(self.chance, sets, min(MOST_MOMENTS, len(sets)))
+        return [Condition(isr=members, after=after, partition=written) for members in chosen]
+
+    def _aimed_at(self, target: Target | None) -> TopicPartition:
+        """Any, where the target is not a partition's."""
+        name, _, written = target.partition("@") if isinstance(target, str) else ("", "", "")
+        if name not in OF_A_PARTITION:
+            return self._partition()
+        topic, _, number = written.rpartition("/")
+        return (topic, int(number)) if written else self._first
 
     # -- targets ------------------------------------------------------------------------------------------------------
 

@@ -152,18 +152,17 @@ def test_in_many_runs_some_brokers_are_far_away_from_beginning_to_end() -> None:
 
 
 def test_some_faults_wait_for_somebody_to_lead_or_to_be_in_sync() -> None:
-    """After the fault before them; in some runs none does."""
+    """Once the last fault with a time has fired; in some runs none does. None of them destroys anything."""
     waiting = [event.when for event in EVENTS if event.when is not None]
     assert {len(when.isr) for when in waiting if when.isr} == {2}
     assert {when.leader for when in waiting if when.leader} == {"n1", "n2", "n3", "n4"}
     assert any(when.after is None for when in waiting)
     assert 0 < sum(all(event.when is None for event in schedule) for schedule in MANY) < len(MANY)
-    assert all(
-        schedule[number].when.after in (number - 1, None)
-        for schedule in MANY
-        for number in range(len(schedule))
-        if schedule[number].when
-    )  # type: ignore[union-attr]
+    assert not any(event.fault in DESTROYING for event in EVENTS if event.when is not None)
+    before = [
+        schedule[event.when.after] for schedule in MANY for event in schedule if event.when and event.when.after is not None
+    ]
+    assert all(event.at_ns is not None for event in before)
 
 
 def test_a_run_has_a_victim_or_none() -> None:
@@ -190,6 +189,18 @@ def test_targets_of_another_partition_say_which() -> None:
     drawn = {name for seed in range(50) for event in draw_schedule(_seeded(plan, seed), ALL) for name in _names(event.target)}
     said = {name.partition("@")[2] for name in drawn if name.partition("@")[0] in OF_A_PARTITION}
     assert said == {"", "t/1", "u/0"}
+
+
+def test_a_fault_waits_for_what_becomes_of_the_partition_that_it_is_aimed_at() -> None:
+    """Its leader is hit when that one changes, not when another partition's does."""
+    plan = Plan(tidemark=1, topics={"t": Topic(partitions=2), "u": Topic()})
+    pairs = {
+        (event.target.partition("@")[2], event.when.partition or "")
+        for seed in range(200)
+        for event in draw_schedule(_seeded(plan, seed), ALL)
+        if event.when and isinstance(event.target, str) and event.target.partition("@")[0] in OF_A_PARTITION
+    }
+    assert pairs == {("", ""), ("t/1", "t/1"), ("u/0", "u/0")}
 
 
 def _seeded(plan: Plan, seed: int) -> Plan:
