@@ -315,7 +315,7 @@ def strict(*several: Checked, rows: Any = ORDINARY, **more: Any) -> Verdict:
 
 def test_of_an_imported_history_everything_is_forbidden_that_its_owner_does_not_allow() -> None:
     """10.1"""
-    found = checked(fact("duplicate", resent=True), fact("stale_read", comparable=False))
+    found = checked(fact("duplicate", resent=True), fact("stale_read", comparable=True))
     assert (strict(found).valid, {each.rule for each in strict(found).cells}) == ("invalid", {"strict"})
     assert strict(found, allow=frozenset({"duplicate"})).valid == "invalid"
     assert strict(found, allow=frozenset({"duplicate", "stale_read"})).valid == "valid"

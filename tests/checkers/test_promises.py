@@ -228,7 +228,8 @@ def test_of_a_history_from_elsewhere_only_its_owner_allows_anything() -> None:
     """10.1"""
     strict = Everything(frozenset({"duplicate"}))
     assert strict.of(fact("duplicate")).of == (Ruling("strict", "allowed"),)
-    assert strict.of(fact("stale_read", comparable=False)).of == (Ruling("strict", "forbidden"),)
+    assert strict.of(fact("stale_read")).of == (Ruling("strict", "forbidden"),)
+    assert not strict.of(fact("stale_read", comparable=False)).says("forbidden").any()  # in fenced mode only
 
 
 def test_reassigned_and_then_hurt() -> None:

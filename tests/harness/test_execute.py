@@ -35,7 +35,7 @@ def test_a_broken_invariant_ends_the_run_with_its_story_and_the_command_that_rep
     assert of_stored(store.open("runs", 0)) == found
     verdict = store.open("runs", 0).record.verdict
     assert verdict is not None
-    assert verdict.signatures == ("i1:clean_election:LeaderChanged",)
+    assert verdict.signatures == ("i1:clean_election:commit",)
 
 
 def test_with_the_right_rules_the_same_plan_breaks_nothing(tmp_path: Path) -> None:

@@ -59,9 +59,10 @@ class Story(Watch):
         return tuple(lines[-TOLD_AT_MOST:])
 
     def last_kind(self, topic: str | None, partition: int | None) -> str:
-        """Of the last of them, without anybody's name or number: `LeaderElected`, `commit`, `process ends`."""
-        kinds = (_kind(what) for _, _, what in reversed(self._recent) if _concerns(what, topic, partition))
-        return next(kinds, "")
+        """Of the last of them, without anybody's name or number: `LeaderElected`, `commit`, `process ends`. What speaks of the
+        partition itself comes before what concerns everybody: that may have happened to come between."""
+        concerned = [what for _, _, what in reversed(self._recent) if _concerns(what, topic, partition)]
+        return next((_kind(what) for what in [*filter(_names_a_partition, concerned), *concerned]), "")
 
 
 class Listener:
@@ -82,6 +83,10 @@ def _concerns(what: Any, topic: str | None, partition: int | None) -> bool:
     else:
         return True
     return where == (topic, partition)
+
+
+def _names_a_partition(what: Any) -> bool:
+    return isinstance(what, Mapping) or hasattr(what, "topic")
 
 
 def _kind(what: Any) -> str:
