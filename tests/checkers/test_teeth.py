@@ -36,15 +36,18 @@ class Break:
 
 
 BREAKS = [
-    Break("touching intervals are ordered", "pairs", "earliest < of.part.start[rows]", "earliest <= of.part.start[rows]"),
-    Break("nobody is contradicted", "pairs", "earliest < of.part.start[rows]", "earliest < 0"),
+    Break("touching intervals are ordered", "pairs", "beyond(of.bound) < of.part.start", "beyond(of.bound) <= of.part.start"),
+    Break("nobody is contradicted", "pairs", "beyond(of.bound) < of.part.start", "beyond(of.bound) < 0"),
     Break("further copies need not wait for their append", "pairs", "if of.retry:", "if False:"),
     Break("a read at the end may have missed one", "intervals", "last != NONE, last + 1,", "last != NONE, last + 2,"),
     Break("an empty read proves nothing", "intervals", "np.where(asked == NONE, np.int64(FOREVER), asked)", "np.int64(FOREVER)"),
-    Break("a read proves one record less", "intervals", "length = part.spans[1] + 1", "length = np.maximum(part.spans[1], 0)"),
     Break(
-        "an append may lie one further down", "intervals", "self.places.place[self.placed] + 1", "self.places.place[self.placed]"
+        "a read proves one record less",
+        "intervals",
+        "place, part.spans[1]) + 1",
+        "place, np.maximum(part.spans[1] - 1, NONE)) + 1",
     ),
+    Break("an append may lie one further down", "intervals", "place, part.spans[1]) + 1", "place - 1, part.spans[1]) + 1"),
     Break("the leader's acknowledgement says when", "intervals", "part.is_append & ~acked, np.int64(FOREVER)", "False, part.end"),
     Break("when an operation ended is ignored", "columns", 'self.start + self.number("took_ns")', "self.start"),
     Break("the leader's acknowledgement counts", "part", "self.is_ok & (self.acks == -1)", "self.is_ok & (self.acks != 0)"),
@@ -60,12 +63,17 @@ BREAKS = [
     Break("no copy fills a hole at the last moment", "holes", "int(starts.min()) <= int(", "int(starts.min()) < int("),
     Break("a write may have two copies", "contents", 'if mode.copies == "retry" or not len(kept):', "if True:"),
     Break("a write never has two copies", "contents", 'if mode.copies == "retry" or not len(kept):', "if not len(kept):"),
-    Break("a range may leave out its last but one", "contents", "last + 1 - begin != returned", "last - begin > returned"),
+    Break(
+        "a range may leave out its last but one",
+        "part",
+        "every.last + 1 - every.begin == self.counted[every.row]",
+        "every.last - every.begin <= self.counted[every.row]",
+    ),
     Break(
         "a sparse range may leave out what is known",
-        "contents",
-        "places.known_below(begin) != returned",
-        "places.known_below(begin) < 0",
+        "placing",
+        "self.known_below(ranges.begin) != self.part.counted[ranges.row]",
+        "self.known_below(ranges.begin) < 0",
     ),
     Break("refused writes may be read", "contents", "if not failed.any():", "if True:"),
 ]
