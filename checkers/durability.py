@@ -86,7 +86,9 @@ def _lost(part: Part, final: FinalRead, level: Level, proof: tuple[Rows, Rows], 
         )
         return words.witness(part, text, [row, int(shown[i])], offset=None if at == NONE else at, about=value)
 
-    times = {"from_ns": part.start[appends], "to_ns": part.start[shown], "proof_ns": part.end[shown]}
+    since = np.minimum(part.start[appends], part.offices.overtaken_ns(facts["write_epoch"]))
+    since = np.where(facts["write_epoch"] == NONE, part.since[appends], since)
+    times = {"from_ns": since, "to_ns": part.end[shown], "proof_ns": part.end[shown]}
     return finding(part, "lost_write", proof, tell, level, offset=offset, acked_ns=part.end[appends], **times, **facts)
 
 
@@ -115,8 +117,8 @@ def _evidence(part: Part, places: Places, final: FinalRead, suspects: Rows) -> l
     unseen = np.where(places.seen[suspects], np.int64(NONE), offset)  # absence across a read counts only of what nobody ever read
     lookers = reads_that_span(part, without=final.rows if final.complete else NOBODY)
     found = [
-        _Evidence(lookers.first_across(unseen), _word("across", suspects)),
-        _Evidence(leaps_of_polls(part).first_across(unseen), _word("across", suspects)),
+        _Evidence(lookers.first_across(unseen, part.end[suspects]), _word("across", suspects)),
+        _Evidence(leaps_of_polls(part).first_across(unseen, part.end[suspects]), _word("across", suspects)),
         _Evidence(_too_short(part, final, suspects), _word("end", suspects)),
     ]
     if final.complete:

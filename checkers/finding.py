@@ -32,11 +32,11 @@ def finding(
 
 
 def window(part: Part, rows: Sequence[Rows]) -> tuple[Numbers, Numbers]:
-    """Of operations that never ended only the start is known."""
+    """Of operations that never ended only the start is known. What a deposed leader said reaches back to its end."""
     first, last = np.full(len(rows[0]), FOREVER, np.int64), np.full(len(rows[0]), NONE, np.int64)
     for each in rows:
         there = each != NONE
         start, end = part.start[each], part.end[each]
-        first = np.where(there, np.minimum(first, start), first)
+        first = np.where(there, np.minimum(first, part.since[each]), first)
         last = np.where(there, np.maximum(last, np.where(end == FOREVER, start, end)), last)
     return first, last

@@ -47,7 +47,7 @@ class Look:
         self.places = Places(part)
         self.final = FinalRead(part, self.places)
         known = beside.changes is not None and beside.changes_complete
-        self.offices = offices_of(beside.changes or (), part.at, complete=known)
+        self.offices = part.offices = offices_of(beside.changes or (), part.at, complete=known)
 
 
 Checker = Callable[[Look], Checked]

@@ -1,7 +1,7 @@
 """checkers/offices.py: who led a partition, when, and in which leader epoch, as far as it is known (CHECKERS 5.5, 6.5).
 
 In     rows of `changes` (CHECKERS 1.8) of one partition, and whether nothing is missing in them
-Out    one `Office` for every leader epoch that had a leader; questions about nodes and times
+Out    one `Office` for every leader epoch; questions about nodes and times
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from checkers.columns import NONE
+from checkers.columns import FOREVER, NONE
 from checkers.found import Numbers
 from model.cluster import NodeId, TopicPartition
 
 
 @dataclass(frozen=True)
 class Office:
-    """A leader epoch: since when it was committed."""
+    """A leader epoch: since when it was committed. Nobody may lead in it."""
 
     at_ns: int
-    leader: NodeId
+    leader: NodeId | None
     leader_epoch: int
 
 
@@ -46,6 +46,22 @@ class Offices:
         latest: Numbers = np.maximum.accumulate(epochs)[np.searchsorted(times, until_ns, side="right")]
         return latest
 
+    def overtaken_ns(self, epochs: Numbers) -> Numbers:
+        """When a leader epoch after each of these was committed first; FOREVER where none was, or the epoch is unknown (-1)."""
+        known = np.array([office.leader_epoch for office in self.held], np.int64)
+        times = np.array([*(office.at_ns for office in self.held), FOREVER], np.int64)
+        after = times[np.searchsorted(known, epochs, side="right")]
+        return np.where(epochs == NONE, np.int64(FOREVER), after)
+
+    def first_epochs(self, nodes: Numbers) -> Numbers:
+        """Of each node the first leader epoch in which it led; -1 = it never did."""
+        first: dict[int, int] = {}
+        for office in self.held:
+            if office.leader is not None:
+                first.setdefault(office.leader, office.leader_epoch)
+        asked, which = np.unique(nodes, return_inverse=True)
+        return np.array([first.get(int(node), NONE) for node in asked], np.int64)[which]
+
     def only_epoch(self, node: NodeId, until_ns: int) -> int | None:
         """5.5 The leader epoch in which this node led, if until then it was only one: so are its acknowledgements."""
         led = {office.leader_epoch for office in self.held if office.leader == node and office.at_ns <= until_ns}
@@ -59,6 +75,5 @@ def offices_of(changes: Iterable[Mapping[str, Any]], at: TopicPartition, *, comp
     """From all rows of `changes`."""
     held: dict[int, Office] = {}
     for row in sorted((row for row in changes if (row["topic"], row["partition"]) == at), key=lambda row: row["at_ns"]):
-        if row["leader"] is not None:
-            held.setdefault(row["leader_epoch"], Office(row["at_ns"], row["leader"], row["leader_epoch"]))
+        held.setdefault(row["leader_epoch"], Office(row["at_ns"], row["leader"], row["leader_epoch"]))
     return Offices(tuple(held.values()), complete)

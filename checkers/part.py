@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from checkers.columns import APPEND, END_OFFSET, FAIL, LETTERS, NONE, OK, POLL, READ, START_OFFSET, Columns, Lists, Small
 from checkers.found import Flags, Numbers
+from checkers.offices import UNKNOWN
 from model.cluster import TopicPartition
 
 Rows = npt.NDArray[np.int64]
@@ -51,6 +52,8 @@ class Part:
 
     def __init__(self, columns: Columns, at: TopicPartition, rows: Rows | None) -> None:
         self.at, self.columns, self._rows = at, columns, rows
+        self.offices = UNKNOWN
+        """Who led when, once somebody tells."""
         self.count = columns.rows if rows is None else len(rows)
 
     # -- columns --------------------------------------------------------------------------------------------------------
@@ -100,6 +103,16 @@ class Part:
     @cached_property
     def end(self) -> Numbers:
         return self._mine(self.columns.end)
+
+    @cached_property
+    def since(self) -> Numbers:
+        """Since when what each row says may have been overtaken: its start or, where the leader that answered had been deposed
+        by then without knowing it, the commit that deposed it (6.1). Of an acknowledgement: whatever epoch its node led in."""
+        if not self.offices.held:
+            return self.start
+        led = self.offices.first_epochs(self.node)
+        epochs = np.where(self.is_append, np.where(self.is_ok, led, np.int64(NONE)), self.leader_epoch)
+        return np.minimum(self.start, self.offices.overtaken_ns(epochs))
 
     @cached_property
     def value(self) -> Numbers:

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers import words
-from checkers.columns import NONE
-from checkers.finding import finding
+from checkers.columns import FOREVER, NONE
+from checkers.finding import finding, window
 from checkers.found import Checked, Flags, Found, Numbers
 from checkers.part import Part, Rows
 from checkers.placing import Places
@@ -151,7 +151,23 @@ def _told(of: _Numbered, name: str, pairs: _Neighbours, level: Level) -> tuple[F
         proof = [before, int(readers[0][i]), after, int(readers[1][i])]
         return words.witness(part, f"{text}.", [row for row in proof if row != NONE], offset=int(pairs.right[i]))
 
-    return finding(part, name, (pairs.before, readers[0], pairs.after, readers[1]), tell, level, offset=pairs.right)
+    rows = pairs.before, readers[0], pairs.after, readers[1]
+    facts = {"offset": pairs.right}
+    if name == "sequence_gap":
+        facts |= _window_with_those_between(of.places, rows, pairs)
+    return finding(part, name, rows, tell, level, **facts)
+
+
+def _window_with_those_between(places: Places, rows: tuple[Rows, ...], pairs: _Neighbours) -> dict[str, Numbers]:
+    """That nothing else fits between them is said by whoever knows what lies there, whenever that was."""
+    part = places.part
+    from_ns, to_ns = window(part, rows)
+    knower = places.observer(places.known)
+    since, until = np.append(part.since[knower], FOREVER), np.append(part.end[knower], NONE)
+    ranges = np.stack([places.known_below(pairs.left), places.known_below(pairs.right + 1)], axis=1).ravel()
+    first, last = np.minimum.reduceat(since, ranges)[::2], np.maximum.reduceat(until, ranges)[::2]
+    until = np.maximum(to_ns, np.where(last == FOREVER, np.int64(NONE), last))
+    return {"from_ns": np.minimum(from_ns, first), "to_ns": until, "proof_ns": until}
 
 
 def _reader(places: Places, appends: Rows, offsets: Numbers, level: Level) -> Rows:

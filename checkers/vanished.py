@@ -49,8 +49,8 @@ def vanished_reads(part: Part, places: Places, final: FinalRead, offices: Office
         writer = None if writers[i] == NONE else int(writers[i])
         return words.witness(part, text, [reader, row], known_by=writer, offset=offset, about=value)
 
-    start = np.where(writers == NONE, part.start[readers], np.minimum(part.start[writers], part.start[readers]))
-    times: dict[str, Any] = {"from_ns": start, "to_ns": part.start[gone], "proof_ns": part.end[gone]}
+    since = np.where(writers == NONE, part.since[readers], np.minimum(part.start[writers], part.since[readers]))
+    times: dict[str, Any] = {"from_ns": since, "to_ns": part.end[gone], "proof_ns": part.end[gone]}
     offsets = np.array([offset for offset, _ in instances], np.int64)
     epochs = places.read_epoch_of(offsets, values)
     displaced = Heirs(part, final, offices).displaced(offsets, epochs, part.end[readers])

@@ -2,8 +2,8 @@
 
 In     a number; a mutant, or none
 Out    `Judged`: what was forbidden and seen, what was allowed and seen, and under which signature
-Keeps  number i is the same world for every mutant: topology, config, workload and faults are drawn from a campaign's seed of i, and
-       every combination of acks, min ISR, unclean elections and ELR comes once in 24 numbers
+Keeps  number i is the same world for every mutant: topology, config, workload and faults are drawn from a campaign's seed of i,
+       and every combination of acks, min ISR, unclean elections and ELR comes once in 24 numbers
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 
 from harness.execute import verdict_of
 from harness.run import run
-from harness.worlds import schedule_of, world_of
+from harness.worlds import schedule_of, world_of, written_out
 from model import history
 from model.chance import pick, stream
 from model.identity import run_seed
@@ -52,7 +52,7 @@ def any_plan(number: int, mutant: str | None = None) -> Plan:
     (topic,) = plan.topics.values()
     config = {"min.insync.replicas": min_isr, "unclean.leader.election.enable": unclean}
     names = ("log", "log", "log", "idempotent", "consumer") if acks else ("log", "log", "consumer")
-    return msgspec.structs.replace(
+    whole = msgspec.structs.replace(
         plan,
         tag=number,
         mutants=() if mutant is None else (mutant,),
@@ -61,6 +61,7 @@ def any_plan(number: int, mutant: str | None = None) -> Plan:
         config={**plan.config, "eligible.leader.replicas.version": elr},
         workload=msgspec.structs.replace(plan.workload, name=pick(chance, names), acks=acks),
     )
+    return written_out(whole)
 
 
 def judged(number: int, mutant: str | None = None) -> Judged:
