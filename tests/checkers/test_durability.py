@@ -168,7 +168,7 @@ def test_the_witness_can_be_checked_by_hand() -> None:
         "p1 appended 2; at 0.003 s it was acknowledged at offset 1 (acks=all). "
         "The final read (0.006-0.007 s, complete to 1) does not contain it."
     )
-    assert (found.from_ns[0], found.to_ns[0]) == (2_000_000, 6_000_000)
+    assert (found.from_ns[0], found.to_ns[0]) == (2_000_000, 7_000_000)
     (found,) = durability("A1? 0-; R0=1. 2-3; F0=. 8-9").found
     assert found.tell(0).text == (
         "p1 read 1 at offset 0 (0.003 s); the final read (0.008-0.009 s, complete to 0) does not contain it."
