@@ -25,7 +25,7 @@ MEAN_GAPS_MS = (400, 700, 1_200, 2_000, 3_500)
 QUIET_MS = (2_000, 6_000)
 AFTERSHOCK_MS = (10, 1_000)  # the fault before is in force, or the cluster has not recovered from it
 AFTERSHOCKS_OF_10 = (0, 2, 4)
-AMBUSHES_OF_10 = (0, 1, 3)
+AMBUSHES_OF_10 = (0, 2, 4)
 WAIT_MS = 6_000  # from when the fault would have been due
 SHORTEST_MS, LONGEST_MS = 200, 6_000
 RESTART_MS = 1_000  # what one node of a rolling restart is expected to take, beside its gap
@@ -91,17 +91,17 @@ def _event(words: Words, pace: Pace, fault: str, at_ms: int) -> Event | None:
 def _ambush(words: Words, pace: Pace, event: Event, earlier: Sequence[Event]) -> list[Event]:
     """Not at its time, but each time that leader or ISR become what they were not, once the last fault with a time has fired.
 
-    What goes wrong while an office changes hands goes wrong for milliseconds, which faults at random times hardly ever hit.
+    What goes wrong while an office changes hands goes wrong for milliseconds, which faults at random times hardly ever hit. Half
+    of those that hit nodes hit who holds it.
     """
     due_ms, for_ms = (event.at_ns or 0) // MS, (event.for_ns or 0) // MS
     latest_ms = min(due_ms + WAIT_MS, pace.end_ms - for_ms)
     if event.for_ns is None or latest_ms <= due_ms or event.fault in DESTROYING:
         return [event]
     after = max((number for number, other in enumerate(earlier) if other.at_ns is not None), default=None)
-    within_ns = latest_ms * MS
-    return [
-        msgspec.structs.replace(event, at_ns=None, when=when, within_ns=within_ns) for when in words.moments(event.target, after)
-    ]
+    target = words.leader() if FAULTS[event.fault].aim == "nodes" and happens(words.chance, 1, 2) else event.target
+    waiting = msgspec.structs.replace(event, at_ns=None, target=target, within_ns=latest_ms * MS)
+    return [msgspec.structs.replace(waiting, when=when) for when in words.moments(target, after)]
 
 
 def _lasts_ms(chance: Chance) -> int:

@@ -71,6 +71,10 @@ class Words:
         chosen = some(self.chance, sets, min(MOST_MOMENTS, len(sets)))
         return [Condition(isr=members, after=after, partition=written) for members in chosen]
 
+    def leader(self) -> str:
+        """Of any partition."""
+        return self._of(self._partition(), "leader")
+
     def _aimed_at(self, target: Target | None) -> TopicPartition:
         """Any, where the target is not a partition's."""
         name, _, written = target.partition("@") if isinstance(target, str) else ("", "", "")
