@@ -48,9 +48,9 @@ def _inconsistent_offsets(part: Part, places: Places, heirs: Heirs) -> tuple[Fou
         text = f"Offset {part.shown(offset)} was {seen[0]} and {seen[1]}."
         return words.witness(part, text, rows, offset=offset, about=int(pairs.value[i]))
 
-    epochs = np.maximum(
-        places.read_epoch_of(pairs.offset, places.value_known_at(pairs.offset)), places.read_epoch_of(pairs.offset, pairs.value)
-    )
+    values = places.value_known_at(pairs.offset), pairs.value
+    one, other = (places.read_epoch_of(pairs.offset, each) for each in values)
+    epochs = np.where(np.minimum(one, other) == NONE, np.int64(NONE), np.maximum(one, other))
     displaced = heirs.displaced(pairs.offset, epochs, np.maximum(part.end[first], part.end[pairs.row]))
     return finding(part, "inconsistent_offset", (first, pairs.row), tell, offset=pairs.offset, displaced=displaced)
 

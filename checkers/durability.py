@@ -132,11 +132,15 @@ def _word(word: str, rows: Rows) -> Words:
 
 
 def _too_short(part: Part, final: FinalRead, suspects: Rows) -> Rows:
-    """The first final end offset, begun after the acknowledgement, that lies at or below the place."""
+    """The first final end offset, begun after the acknowledgement, that lies at or below the place.
+
+    What the leader alone has is above the high watermark until the others have it: only a read to the end waited for them.
+    """
     found = np.full(len(suspects), NONE, np.int64)
+    countable = (part.offset[suspects] != NONE) & (part.acked_by_all[suspects] | final.complete)
     for row in final.told_ends[::-1]:
         below = (part.end[suspects] < part.start[row]) & (part.offset[row] <= part.offset[suspects])
-        found[below & (part.offset[suspects] != NONE)] = row
+        found[below & countable] = row
     return found
 
 

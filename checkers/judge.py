@@ -30,7 +30,7 @@ from checkers.mode import Mode
 from checkers.one_fact import one_fact_one_name
 from checkers.promises import Everything, Judges, Promises
 from checkers.run_evidence import RunEvidence
-from checkers.run_loop import comes_back, crashes, invariants, signatures_of_invariants
+from checkers.run_loop import comes_back, crashes, invariants
 from checkers.signature import signature
 from checkers.tally import Tally
 from model.damage import DamageLedger
@@ -57,7 +57,6 @@ def judge(run: RunEvidence, *, look: Look = look_at_history, live: Live = check_
         (*seen, *judged, *crashed[:1]),
         cells=() if isinstance(cells, CheckerResult) else cells,
         doubts=([] if looked else [NOTHING]) + ([] if isinstance(of_the_run, CheckerResult) else of_the_run),
-        signatures=signatures_of_invariants(run.seen.violations),
     )
 
 
@@ -79,7 +78,6 @@ def _verdict(
     *,
     cells: Sequence[Cell],
     doubts: Sequence[str],
-    signatures: Sequence[str] = (),
 ) -> Verdict:
     reasons = without_repeats((*doubts, *doubts_of_checkers(results)))
     doubt: tuple[Valid, ...] = ("unknown",) if reasons else ()
@@ -90,7 +88,7 @@ def _verdict(
             reasons=reasons,
             checkers=tuple(results),
             cells=tuple(cells),
-            signatures=tuple(dict.fromkeys((*signatures, *_signatures(results)))),
+            signatures=tuple(dict.fromkeys(_signatures(results))),
             stats={"seconds": round(sum(result.seconds for result in results), 6)},
         )
     )
@@ -170,7 +168,7 @@ def _signatures(results: Iterable[CheckerResult]) -> list[str]:
     first: dict[tuple[str | None, ...], Anomaly] = {}
     for result in results:
         for anomaly in result.anomalies:
-            if anomaly.cell == "forbidden" and not result.name.startswith("invariant:"):
+            if anomaly.cell == "forbidden":
                 kind = anomaly.name, anomaly.level, anomaly.rule, anomaly.loss_class, anomaly.evidence
                 if kind not in first or _proven(anomaly) < _proven(first[kind]):
                     first[kind] = anomaly

@@ -34,11 +34,15 @@ def write_epochs(lost: Rows, part: Part, places: Places, final: FinalRead, offic
         second = led[1] if len(led) > 1 else FOREVER
         if known is not None:  # until it led a second time
             epochs[asked[(end[asked] >= led[0]) & (end[asked] < second)]] = known
+    epochs[part.maybe_known_already[lost]] = NONE  # who acknowledged it need not have written it
     return epochs
 
 
 def _sandwiches(part: Part, places: Places, final: FinalRead) -> Iterator[tuple[int, int, int, int]]:
-    """Of each node and leader epoch of survivors that the node acknowledged: the first end and the last start among them."""
+    """Of each node and leader epoch of survivors that the node acknowledged: the first end and the last start among them.
+
+    It led in no earlier epoch than theirs by that end, and in no later one at that start, if it wrote what began then.
+    """
     records = np.flatnonzero(final.of_record)
     epoch = part.record_epochs[records]
     writer = places.writers.find(part.records.value[records])
@@ -49,7 +53,8 @@ def _sandwiches(part: Part, places: Places, final: FinalRead) -> Iterator[tuple[
     node = part.node[writer]
     for its_node, its_epoch in sorted({*zip(node.tolist(), epoch.tolist(), strict=True)}):
         same = writer[(node == its_node) & (epoch == its_epoch)]
-        yield its_node, its_epoch, int(part.end[same].min()), int(part.start[same].max())
+        written = same[~part.maybe_known_already[same]]
+        yield its_node, its_epoch, int(part.end[same].min()), int(part.start[written].max(initial=NONE))
 
 
 def loss_classes(lost: Rows, epochs: Numbers, part: Part, final: FinalRead) -> Words:

@@ -129,6 +129,13 @@ class Part:
         return acks
 
     @cached_property
+    def maybe_known_already(self) -> Flags:
+        """Appends that may have been acknowledged by a leader that found them in its log: it did not write them, so its leader
+        epoch may be later than that of their batch (P 6.9)."""
+        resent: Flags = self.is_append & self.flag("idempotent") & (self.number("attempts") != 1)
+        return resent
+
+    @cached_property
     def leader_epoch(self) -> Numbers:
         return self.number("leader_epoch")
 

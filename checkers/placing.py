@@ -197,12 +197,16 @@ class Places:
 
     @cached_property
     def epoch_of(self) -> Numbers:
-        """Of each row: the leader epoch that it proves something of: an answer's own, an append's batch epoch (3.8)."""
+        """Of each row: the leader epoch that it proves something of: an answer's own, an append's batch epoch (3.8).
+
+        Of a batch that was sent again that is unknown: a later leader may have found it in its log, and told so.
+        """
         part = self.part
         epoch = np.where(part.is_append, np.int64(NONE), part.leader_epoch)
         by_known = np.flatnonzero((self.writer != NONE) & (self.epoch_at != NONE))
         placed = by_known[self.place[self.writer[by_known]] == self.known[by_known]]
         epoch[self.writer[placed]] = self.epoch_at[placed]
+        epoch[part.maybe_known_already] = NONE
         return epoch
 
 

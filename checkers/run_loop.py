@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from checkers.anomalies import MOST_WITNESSES
 from checkers.run_evidence import Seen
-from checkers.signature import signature_of
+from checkers.signature import rule_of_invariant
 from model.cluster import Violation
 from model.verdict import Anomaly, CheckerResult, Promised, Witness
 
@@ -26,13 +26,13 @@ def invariants(violations: Sequence[Violation]) -> Iterator[CheckerResult]:
     if not violations:
         yield _result("invariants", "", "", [])
     for name, mine in _by_name(violations).items():
-        witnesses = [Witness(text=_told(each), ops=(), from_ns=each.at_ns, to_ns=each.at_ns) for each in mine]
-        yield _result(f"invariant:{name}", name, str(mine[0].number), witnesses)
+        yield _result(f"invariant:{name}", name, rule_of_invariant(mine[0].number), [_witness(each) for each in mine])
 
 
-def signatures_of_invariants(violations: Sequence[Violation]) -> list[str]:
-    """Of each the first."""
-    return [signature_of(mine[0]) for mine in _by_name(violations).values()]
+def _witness(violation: Violation) -> Witness:
+    """Its shape is what had just happened."""
+    at_ns = violation.at_ns
+    return Witness(text=_told(violation), ops=(), from_ns=at_ns, to_ns=at_ns, shape=violation.after or "-")
 
 
 def comes_back(seen: Seen) -> CheckerResult:

@@ -1,7 +1,8 @@
 """checkers/signature.py: what a failure is called, so that the same failure of another run has the same name (CHECKERS 7.5).
 
 In     an anomaly and its first witness
-Out    `s1:lost_write:committed:C5:suffix:final:A≠F,e+,clean`, and eight hex digits as its short name
+Out    `s1:lost_write:committed:C5:suffix:final:A≠F,e+,clean`, or `i1:clean_election:LeaderElected` of a broken invariant and what
+       had just happened; eight hex digits as its short name
 Keeps  nothing of the run enters: no name, number, offset, time or count; faults and config are attributes to group by. A change
        of this grammar changes the prefix
 """
@@ -9,21 +10,25 @@ Keeps  nothing of the run enters: no name, number, offset, time or count; faults
 from __future__ import annotations
 
 import hashlib
+from typing import Final
 
-from model.cluster import Violation
 from model.verdict import Anomaly
+
+_INVARIANT: Final = "invariant "
 
 
 def signature(anomaly: Anomaly) -> str:
     """Of the first witness."""
     shape = anomaly.witnesses[0].shape if anomaly.witnesses else ""
+    if (anomaly.rule or "").startswith(_INVARIANT):
+        return f"i1:{anomaly.name}:{shape}"
     words = anomaly.name, anomaly.level, anomaly.rule or "-", anomaly.loss_class or "-", anomaly.evidence or "-", shape
     return "s1:" + ":".join(words)
 
 
-def signature_of(violation: Violation) -> str:
-    """Of a broken invariant: which, and what had just happened."""
-    return f"i1:{violation.name}:{violation.after or '-'}"
+def rule_of_invariant(number: int) -> str:
+    """What a broken invariant has instead of a rule of the promises."""
+    return f"{_INVARIANT}{number}"
 
 
 def with_election(shape: str, kind: str | None) -> str:

@@ -10,7 +10,7 @@ Not    which world this is, where it is stored (harness/execute.py), what it pro
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import msgspec
 
 from harness.recorder import Recorder
 from model.chance import stream
-from model.cluster import Ability, Cluster, ClusterState, Told, Violation
+from model.cluster import Ability, Cluster, ClusterState, Told, TopicPartition, Violation
 from model.config import recovery_bound_ns
 from model.operation import Row
 from model.plan import Plan
@@ -30,7 +30,7 @@ from model.vocabulary import FAULTS
 from model.workload import Process, Stage, Workload
 from nemesis.nemesis import Kind, Nemesis
 from workloads.catalogue import workload_named
-from workloads.final_read import FinalRead
+from workloads.final_read import Expected, FinalRead
 
 OBSERVE_NS = 250 * 10**6
 POLL_NS = 10 * 10**6
@@ -202,7 +202,8 @@ class _Run:
         return found
 
     def _final_read(self) -> bool:
-        final = FinalRead(self._stage("final"))
+        patience_ns = self.recovery_ns // 2  # the rest is for reading
+        final = FinalRead(self._stage("final"), Expected(acknowledged_ends(self.rows), self.time.now_ns() + patience_ns))
         final.start()
         done = self.time.run_until(lambda: final.done, self.recovery_ns)
         final.stop()
@@ -251,6 +252,16 @@ def converged(state: ClusterState, plan: Plan) -> bool:
             if leader is None or leader.role != "leader" or leader.leader_epoch != at.leader_epoch:
                 return False
     return True
+
+
+def acknowledged_ends(rows: Iterable[Row]) -> dict[TopicPartition, int]:
+    """Behind the last append of each partition that was acknowledged, by all or by the leader alone."""
+    ends: dict[TopicPartition, int] = {}
+    for row in rows:
+        if row.kind == "append" and row.type == "ok" and row.offset is not None and row.topic is not None:
+            at = row.topic, row.partition or 0
+            ends[at] = max(ends.get(at, 0), row.offset + 1)
+    return ends
 
 
 def observed(state: ClusterState, origin_ns: int) -> list[dict[str, Any]]:

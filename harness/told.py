@@ -81,10 +81,16 @@ def tell_one(console: Console, where: str, summary: Summary) -> None:
     lines += findings.lines(summary.findings)
     lines += [f"  not judged: {reason}" for reason in summary.reasons]
     lines += [f"  {summary.reason}"] if summary.reason else []
-    lines += [f"  refused: {text}" for text in summary.refused]
+    lines += [f"  refused: {text}" for text in _folded(summary.refused)]
     lines += [f"  toothless: {text}" for text in summary.toothless]
     lines += [f"repeat:  tidemark replay {run}       look:  tidemark trace {run}"]
     console.print(escape("\n".join(lines)), highlight=False, soft_wrap=True)
+
+
+def _folded(refused: Sequence[str]) -> list[str]:
+    """What was refused for one reason, together: a swarm waits for many moments that never come."""
+    seen = Counter(text.split(" within ")[0] for text in refused)
+    return [f"{text}, {count} times" if count > 1 else text for text, count in seen.items()]
 
 
 def tell_many(console: Console, where: str, telling: Telling, already: int) -> None:

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from model.cluster import NodeId, TopicPartition
 from model.damage_inputs import (
     METADATA_TOPIC,
@@ -25,7 +27,7 @@ from model.damage_inputs import (
     UncleanRequest,
     VoterHurt,
 )
-from model.damage_partition import Bound, PartitionDamage, Voters
+from model.damage_partition import Bound, PartitionDamage, Voters, wider
 from model.damage_scope import CHANGED_BYTES, End, end_of
 from model.promise_level import RULES, Facts, Promise, PromiseTable
 
@@ -118,8 +120,13 @@ class DamageLedger:
         return at in self.partitions and self.level(at).forbids
 
     def bound(self, at: TopicPartition, from_ns: int = BEGINNING, to_ns: int = NOW) -> Bound | None:
-        """Only where a loss is allowed."""
-        return self.partitions[at].bound(self.level(at, from_ns, to_ns).rule, from_ns, to_ns)
+        """Only where a loss is allowed. Whatever would have allowed it without an unclean election may have taken it all the same."""
+        rule, partition = self.level(at, from_ns, to_ns).rule, self.partitions[at]
+        bound = partition.bound(rule, from_ns, to_ns)
+        if rule != "C2":
+            return bound
+        beside = self._table.promise(msgspec.structs.replace(self.facts(at, from_ns, to_ns), unclean_permitted=False))
+        return bound if beside.forbids else wider(bound, partition.bound(beside.rule, from_ns, to_ns))
 
     def facts(self, at: TopicPartition, from_ns: int = BEGINNING, to_ns: int = NOW) -> Facts:
         wiped = sum(at_ns <= to_ns for at_ns in self._wiped.values())

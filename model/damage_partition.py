@@ -31,6 +31,13 @@ class Bound(msgspec.Struct, frozen=True):
     acked_after_ns: int | None = None
 
 
+def wider(one: Bound | None, other: Bound | None) -> Bound | None:
+    """What may be lost for either of two reasons, one of which is bounded by an offset alone; None bounds nothing."""
+    if one is None or other is None:
+        return None
+    return Bound(one.name, min(one.least_offset, other.least_offset))
+
+
 class Voters(msgspec.Struct, frozen=True):
     """The controllers' quorum in the same window."""
 

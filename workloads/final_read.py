@@ -1,15 +1,19 @@
 """workloads/final_read.py: everything, once more, after healing (CHECKERS 5.3).
 
-In     a Stage whose processes have nothing open, in a cluster without faults
+In     a Stage whose processes have nothing open, in a cluster without faults; up to where appends were acknowledged
 Out    `final` operations: per partition its start, its end until that is told twice alike, then reads from the one to the other
 Keeps  what fails is asked again after 50 ms, for as long as it takes: whoever runs this sets the limit and calls `stop`
+Why    what its leader alone acknowledged is not readable yet while a follower lags: an end below it is believed when there was
+       time enough to catch up, or a slow message would look like a loss
 Not    whether a read was complete, and what is missing from it: checkers/, from the rows alone
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+
+import msgspec
 
 from model.cluster import TopicPartition
 from model.operation import Kind, Operation, Row
@@ -21,15 +25,24 @@ RETRY_NS = 50_000_000
 CHUNK = 500
 
 
+class Expected(msgspec.Struct, frozen=True):
+    """Ends that partitions should have by what was acknowledged, and until when a shorter one is asked for again."""
+
+    ends: Mapping[TopicPartition, int] = msgspec.field(default_factory=dict)
+    until_ns: int = 0
+
+
 class FinalRead:
     """Partitions are dealt out to the processes: each reads its own, one after the other, all processes at once."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, expected: Expected | None = None) -> None:
         partitions = partitions_of(stage.plan)
         self.complete = dict.fromkeys(partitions, False)
         """Which partitions were read to their end."""
-        count = len(stage.processes)
-        self._readers = [_Reader(stage, each, partitions[i::count], self.complete) for i, each in enumerate(stage.processes)]
+        count, expected = len(stage.processes), expected or Expected()
+        self._readers = [
+            _Reader(stage, each, partitions[i::count], self.complete, expected) for i, each in enumerate(stage.processes)
+        ]
 
     def start(self) -> None:
         for reader in self._readers:
@@ -52,10 +65,15 @@ class _Reader:
     """One process, on its way through its partitions."""
 
     def __init__(
-        self, stage: Stage, process: Process, partitions: tuple[TopicPartition, ...], complete: dict[TopicPartition, bool]
+        self,
+        stage: Stage,
+        process: Process,
+        partitions: tuple[TopicPartition, ...],
+        complete: dict[TopicPartition, bool],
+        expected: Expected,
     ) -> None:
         self.busy = self.stopped = False
-        self._time, self._process, self._complete = stage.time, process, complete
+        self._time, self._process, self._complete, self._expected = stage.time, process, complete, expected
         self._size = stage.plan.workload.value_size.most
         self._left = deque(partitions)
         self._where: TopicPartition
@@ -84,13 +102,16 @@ class _Reader:
         self._ask(self._on_end, "end_offset")
 
     def _on_end(self, row: Row) -> None:
-        if row.offset is None:
+        if row.offset is None or self._may_still_grow(row.offset):
             self._later(self._find_end)
         elif row.offset == self._end:
             self._read()
         else:
             self._end = row.offset
             self._ask(self._on_end, "end_offset")
+
+    def _may_still_grow(self, end: int) -> bool:
+        return end < self._expected.ends.get(self._where, 0) and self._time.now_ns() < self._expected.until_ns
 
     # -- from the one to the other --------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from model.verdict import Anomaly, Verdict
 from tests.clusters.sim.random_plans import random_plan
 
 CAMPAIGN_SEED = 8
-CELLS = tuple(itertools.product((-1, 1, 0), (2, 1), ("false", "true"), (1, 0)))
+CELLS = tuple(itertools.product((-1, 1, 0), (2, 1), (False, True), (1, 0)))
 """acks, min ISR, unclean elections, ELR."""
 NOT_OF_THE_HISTORY = ("crash", "convergence", "invariant")
 

@@ -192,8 +192,8 @@ def test_every_invariant_has_a_result_of_its_own_and_tells_what_everybody_believ
     verdict = verdict_of(GOOD, run=seen(violations=(LOST, ALSO, TWO)))
     results = [result for result in verdict.checkers if result.name.startswith("invariant")]
     assert [(each.name, each.anomalies[0].count, each.anomalies[0].rule) for each in results] == [
-        ("invariant:leader_completeness", 2, "1"),
-        ("invariant:election_safety", 1, "18"),
+        ("invariant:leader_completeness", 2, "invariant 1"),
+        ("invariant:election_safety", 1, "invariant 18"),
     ]
     assert results[0].anomalies[0].witnesses[0].text.splitlines() == [
         "invariant 1, leader completeness, at 0.000000 s: t/0: n2 leads without 7",

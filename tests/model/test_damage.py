@@ -271,6 +271,22 @@ def test_the_last_replica_standing_may_cost_what_lies_above_the_start_of_its_nex
     assert earlier.least_offset == 2
 
 
+def test_beside_an_unclean_election_the_last_replica_standing_costs_what_it_costs_anyway() -> None:
+    """6.4: two reasons for a loss in one window, so whatever either of them may take. Seeds 1427 and 1563 of the swarm."""
+    story = Story((A,), elr=False, unclean=True).kill(A).elected(C, "unclean", 9)
+    assert (story.rule, story.bound) == ("C2", ("b1", 9))
+    story.hurt(C, "lossy", 2).change(leader=None).restart(C).change(C, election="clean", leader=C, epoch_start=2)
+    assert (story.rule, story.bound) == ("C2", ("b1", 2))
+
+
+def test_beside_an_unclean_election_the_last_known_leader_does_too() -> None:
+    """Seed 406; and where the rest is not judged, there is no bound at all."""
+    story = last_known(Story((A, B), unclean=True).elected(A, "unclean", 9).change(A, B).hurt(A).hurt(B), A, 4)
+    assert (story.rule, story.bound) == ("C2", ("b1", 4))
+    story.min_isr_becomes(1)
+    assert (story.rule, story.bound) == ("C2", None)
+
+
 def test_what_was_flushed_by_interval_is_not_lost_later_than_that() -> None:
     """6.4: acknowledged later than crash - interval - 1 s; a wipe takes synced records as well."""
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from model.operation import Answer, Operation, Row
 from model.plan import Sizes
 from tests.workloads.virtual import MS, SECOND, Scene, planned
-from workloads.final_read import FinalRead
+from workloads.final_read import Expected, FinalRead
 
 LIMIT_NS = 60 * SECOND
 
@@ -216,3 +216,37 @@ def test_more_processes_than_partitions_leave_some_idle() -> None:
     scene = scene_of(2, processes=5)
     read_out(scene)
     assert {row.client for row in scene.rows} == {"raw-0"}
+
+
+# -- what was acknowledged and cannot be read yet --------------------------------------------------------------------------------
+
+
+def read_out_expecting(scene: Scene, end: int, until_ns: int) -> list[int | None]:
+    """The ends that were told until it was read."""
+    final = FinalRead(scene.stage, Expected({("t", 0): end}, until_ns))
+    final.start()
+    assert scene.time.run_until(lambda: final.done, LIMIT_NS)
+    return [row.offset for row in scene.rows if row.kind == "end_offset"]
+
+
+def told_late(*ends: int) -> Callable[[Operation], Answer | None]:
+    """The high watermark is behind for so many answers."""
+    waiting = list(ends)
+    return lambda asked: Answer(fact="SUCCESS", offset=waiting.pop(0)) if asked.kind == "end_offset" and waiting else None
+
+
+def test_an_end_below_what_was_acknowledged_is_asked_for_again() -> None:
+    """What the leader alone has is readable when the others have it: here 100 ms later."""
+    scene = scene_of(9, processes=1)
+    scene.logs.answering = told_late(7, 7)
+    assert read_out_expecting(scene, end=9, until_ns=SECOND) == [7, 7, 9, 9]
+    assert covered(rows_of(scene, 0)) == scene.logs.log("t", 0)
+
+
+def test_but_only_until_nobody_is_that_slow() -> None:
+    """What is lost does not come back: the log is read as it is."""
+    scene = scene_of(7, processes=1)
+    ends = read_out_expecting(scene, end=9, until_ns=SECOND)
+    assert set(ends) == {7}
+    assert SECOND // (50 * MS) <= len(ends) <= SECOND // (50 * MS) + 3
+    assert covered(rows_of(scene, 0)) == scene.logs.log("t", 0)
