@@ -9,7 +9,7 @@ Not    finding (the other checkers), promising (checkers/promises.py), keeping i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.anomalies import anomalies_of
+from checkers.availability import stats
 from checkers.bounded import bounded
 from checkers.cells import seen_cells, unseen_cells
 from checkers.doubts import NOT_READ, NOTHING, doubts_of_checkers, doubts_of_the_run, without_repeats
@@ -52,11 +53,13 @@ def judge(run: RunEvidence, *, look: Look = look_at_history, live: Live = check_
     of_the_run = _attempt("promises", lambda: list(doubts_of_the_run(run, tally, promises)))
     cells = _attempt("promises", lambda: _cells(run, judged, tally, promises))
     crashed = [each for each in (of_the_run, cells) if isinstance(each, CheckerResult)]
+    figures = _attempt("availability", lambda: stats(run))
     return _verdict(
         run.run_id,
-        (*seen, *judged, *crashed[:1]),
+        (*seen, *judged, *crashed[:1], *([figures] if isinstance(figures, CheckerResult) else [])),
         cells=() if isinstance(cells, CheckerResult) else cells,
         doubts=([] if looked else [NOTHING]) + ([] if isinstance(of_the_run, CheckerResult) else of_the_run),
+        figures={} if isinstance(figures, CheckerResult) else figures,
     )
 
 
@@ -78,6 +81,7 @@ def _verdict(
     *,
     cells: Sequence[Cell],
     doubts: Sequence[str],
+    figures: Mapping[str, float] | None = None,
 ) -> Verdict:
     reasons = without_repeats((*doubts, *doubts_of_checkers(results)))
     doubt: tuple[Valid, ...] = ("unknown",) if reasons else ()
@@ -89,7 +93,7 @@ def _verdict(
             checkers=tuple(results),
             cells=tuple(cells),
             signatures=tuple(dict.fromkeys(_signatures(results))),
-            stats={"seconds": round(sum(result.seconds for result in results), 6)},
+            stats={**(figures or {}), "seconds": round(sum(result.seconds for result in results), 6)},
         )
     )
 

@@ -25,8 +25,9 @@ MEAN_GAPS_MS = (400, 700, 1_200, 2_000, 3_500)
 QUIET_MS = (2_000, 6_000)
 AFTERSHOCK_MS = (10, 1_000)  # the fault before is in force, or the cluster has not recovered from it
 AFTERSHOCKS_OF_10 = (0, 2, 4)
-AMBUSHES_OF_10 = (0, 2, 4)
+AMBUSHES_OF_10 = (0, 4, 8)
 WAIT_MS = 6_000  # from when the fault would have been due
+AMBUSH_MS = (1_200, 4_000)  # longer than a session, so that the office changes hands
 SHORTEST_MS, LONGEST_MS = 200, 6_000
 RESTART_MS = 1_000  # what one node of a rolling restart is expected to take, beside its gap
 MOST_EVENTS = 2_000
@@ -91,17 +92,19 @@ def _event(words: Words, pace: Pace, fault: str, at_ms: int) -> Event | None:
 def _ambush(words: Words, pace: Pace, event: Event, earlier: Sequence[Event]) -> list[Event]:
     """Not at its time, but each time that leader or ISR become what they were not, once the last fault with a time has fired.
 
-    What goes wrong while an office changes hands goes wrong for milliseconds, which faults at random times hardly ever hit. Half
-    of those that hit nodes hit who holds it.
+    What goes wrong while an office changes hands goes wrong for milliseconds, which faults at random times hardly ever hit. Two of
+    three hit who holds it: its process, its disk, or all its links at once, for what is under way to it or from it.
     """
-    due_ms, for_ms = (event.at_ns or 0) // MS, (event.for_ns or 0) // MS
+    due_ms, for_ms = (event.at_ns or 0) // MS, between(words.chance, *AMBUSH_MS)
     latest_ms = min(due_ms + WAIT_MS, pace.end_ms - for_ms)
     if event.for_ns is None or latest_ms <= due_ms or event.fault in DESTROYING:
         return [event]
     after = max((number for number, other in enumerate(earlier) if other.at_ns is not None), default=None)
-    target = words.leader() if FAULTS[event.fault].aim == "nodes" and happens(words.chance, 1, 2) else event.target
-    waiting = msgspec.structs.replace(event, at_ns=None, target=target, within_ns=latest_ms * MS)
-    return [msgspec.structs.replace(waiting, when=when) for when in words.moments(target, after)]
+    if FAULTS[event.fault].aim in ("nodes", "links") and happens(words.chance, 2, 3):
+        args = {name: value for name, value in event.args.items() if name != "shape"}
+        event = msgspec.structs.replace(event, target=words.leader(), args=args)
+    waiting = msgspec.structs.replace(event, at_ns=None, for_ns=for_ms * MS, within_ns=latest_ms * MS)
+    return [msgspec.structs.replace(waiting, when=when) for when in words.moments(event.target, after)]
 
 
 def _lasts_ms(chance: Chance) -> int:

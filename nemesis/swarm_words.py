@@ -64,7 +64,7 @@ class Words:
         at = self._aimed_at(target)
         written = None if at == self._first else f"{at[0]}/{at[1]}"
         brokers = [f"n{broker}" for broker in self.plan.nodes.broker_ids]
-        if self._replicas(at) < 2 or happens(self.chance, 1, 2):
+        if self._replicas(at) < 2 or happens(self.chance, 1, 4):
             leaders = some(self.chance, brokers, min(MOST_MOMENTS, len(brokers)))
             return [Condition(leader=leader, after=after, partition=written) for leader in leaders]
         sets = list(combinations(brokers, self._replicas(at) - 1))

@@ -15,7 +15,7 @@ from model.quantity import write_duration
 from model.schedule import Event
 
 MS = 10**6
-LATENCIES_MS, JITTERS_MS = (10, 50, 150), (10, 100, 300)
+LATENCIES_MS, JITTERS_MS = (20, 100, 250), (20, 100, 300)
 """The most that a broker may be away, and the most by which that may differ from message to message: in one run all are close, in
 another none is. Twice as much both ways, and twice that between two of them: below a session on the whole, above it at times."""
 

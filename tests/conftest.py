@@ -7,6 +7,7 @@ command that adds the part. With TIDEMARK_REQUIRE_PARTS=1 (the gate) a missing p
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from functools import cache
 from typing import NoReturn
@@ -15,6 +16,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from harness import doctor
+
+# What a shell without job control puts into the background ignores SIGINT, and so would every process that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 REQUIRE = os.environ.get("TIDEMARK_REQUIRE_PARTS") == "1"
 

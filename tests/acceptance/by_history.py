@@ -43,6 +43,17 @@ class Judged(msgspec.Struct, frozen=True):
     """What only the run loop saw: a crash, a cluster that did not come back."""
 
 
+def the_default_plan(number: int, mutant: str | None = None) -> Plan:
+    """What `tidemark run` does by itself."""
+    return _hidden(Plan(tidemark=1, seed=run_seed(CAMPAIGN_SEED, number), tag=number), mutant)
+
+
+def _hidden(plan: Plan, mutant: str | None) -> Plan:
+    """Nobody looks into the nodes."""
+    mutants = () if mutant is None else (mutant,)
+    return written_out(msgspec.structs.replace(plan, mutants=mutants, judge=Judge(on_violation="off")))
+
+
 def any_plan(number: int, mutant: str | None = None) -> Plan:
     """Of one number, the same with every mutant."""
     seed = run_seed(CAMPAIGN_SEED, number)
@@ -55,17 +66,24 @@ def any_plan(number: int, mutant: str | None = None) -> Plan:
     whole = msgspec.structs.replace(
         plan,
         tag=number,
-        mutants=() if mutant is None else (mutant,),
-        judge=Judge(on_violation="off"),
         topics={"t": msgspec.structs.replace(topic, config=config)},
         config={**plan.config, "eligible.leader.replicas.version": elr},
         workload=msgspec.structs.replace(plan.workload, name=pick(chance, names), acks=acks),
     )
-    return written_out(whole)
+    return _hidden(whole, mutant)
 
 
 def judged(number: int, mutant: str | None = None) -> Judged:
-    plan = any_plan(number, mutant)
+    """Of plans of every kind."""
+    return judged_of(number, any_plan(number, mutant))
+
+
+def hunted(number: int, mutant: str | None = None) -> Judged:
+    """Of the default plan and, for every second number, plans of every kind."""
+    return judged_of(number, any_plan(number, mutant) if number % 2 else the_default_plan(number, mutant))
+
+
+def judged_of(number: int, plan: Plan) -> Judged:
     recorded = run(plan, schedule_of(plan), world_of(plan).make(plan))
     verdict = verdict_of(f"any/{number}", plan, recorded, history.to_table(recorded.rows))
     return Judged(

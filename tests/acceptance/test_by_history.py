@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from checkers.signature import short_name
-from tests.acceptance.by_history import Judged, judged
+from tests.acceptance.by_history import Judged, hunted, judged
 
 pytestmark = pytest.mark.acceptance
 
@@ -48,10 +48,10 @@ def pool() -> ProcessPoolExecutor:
     return ProcessPoolExecutor(os.cpu_count(), mp_context=multiprocessing.get_context("spawn"))
 
 
-def hunted(mutant: str, workers: ProcessPoolExecutor) -> Detected:
+def found_in(mutant: str, workers: ProcessPoolExecutor) -> Detected:
     """A run counts by what its history shows, whatever became of its nodes."""
     for first in range(0, MOST_RUNS, AT_ONCE):
-        for each in workers.map(partial(judged, mutant=mutant), range(first, min(first + AT_ONCE, MOST_RUNS))):
+        for each in workers.map(partial(hunted, mutant=mutant), range(first, min(first + AT_ONCE, MOST_RUNS))):
             for anomaly, signature, witness in each.forbidden[:1]:
                 return Detected(mutant, each.number + 1, anomaly, signature, witness)
     return Detected(mutant, None)
@@ -60,7 +60,7 @@ def hunted(mutant: str, workers: ProcessPoolExecutor) -> Detected:
 def table(mutants: tuple[str, ...]) -> Iterator[Detected]:
     with pool() as workers:
         for mutant in mutants:
-            found = hunted(mutant, workers)
+            found = found_in(mutant, workers)
             print(found, flush=True)
             yield found
 

@@ -156,6 +156,15 @@ def test_a_witness_that_cannot_be_told_hides_no_failure() -> None:
     assert "telling it failed: IndexError: row 7" in anomalies(verdict)[0].witnesses[0].text
 
 
+def test_the_figures_of_a_run_stand_in_its_verdict() -> None:
+    """And where they cannot be worked out, that is a doubt."""
+    assert verdict_of(GOOD).stats.keys() >= {"operations", "appends_ok_per_s", "append_p99_ms", "seconds"}
+    events = [{"event": 0, "fault": "cut", "fired_ns": "yesterday", "healed_ns": None, "args": "{}"}]
+    verdict = verdict_of(GOOD, run=msgspec.structs.replace(run_of(), events=events))
+    assert verdict.valid == "unknown"
+    assert any(reason.startswith("the checker availability failed: ") for reason in verdict.reasons)
+
+
 # -- what the run loop saw ----------------------------------------------------------------------------------------------
 
 
