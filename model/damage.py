@@ -120,7 +120,7 @@ class DamageLedger:
         return at in self.partitions and self.level(at).forbids
 
     def bound(self, at: TopicPartition, from_ns: int = BEGINNING, to_ns: int = NOW) -> Bound | None:
-        """Only where a loss is allowed. Whatever would have allowed it without an unclean election may have taken it all the same."""
+        """Only where a loss is allowed. What would have allowed it without an unclean election may have taken it all the same."""
         rule, partition = self.level(at, from_ns, to_ns).rule, self.partitions[at]
         bound = partition.bound(rule, from_ns, to_ns)
         if rule != "C2":

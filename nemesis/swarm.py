@@ -92,8 +92,8 @@ def _event(words: Words, pace: Pace, fault: str, at_ms: int) -> Event | None:
 def _ambush(words: Words, pace: Pace, event: Event, earlier: Sequence[Event]) -> list[Event]:
     """Not at its time, but each time that leader or ISR become what they were not, once the last fault with a time has fired.
 
-    What goes wrong while an office changes hands goes wrong for milliseconds, which faults at random times hardly ever hit. Two of
-    three hit who holds it: its process, its disk, or all its links at once, for what is under way to it or from it.
+    What goes wrong while an office changes hands goes wrong for milliseconds, which faults at random times hardly ever hit. Two
+    of three hit who holds it: its process, its disk, or all its links at once, for what is under way to it or from it.
     """
     due_ms, for_ms = (event.at_ns or 0) // MS, between(words.chance, *AMBUSH_MS)
     latest_ms = min(due_ms + WAIT_MS, pace.end_ms - for_ms)

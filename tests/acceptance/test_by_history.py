@@ -41,7 +41,8 @@ class Detected(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         if self.runs is None:
             return f"{self.mutant}  not found in {MOST_RUNS} runs"
-        return f"{self.mutant}  {self.runs:4}  {self.anomaly:20} {short_name(self.signature)}  {self.signature}\n      {self.witness}"
+        named = f"{self.anomaly:20} {short_name(self.signature)}  {self.signature}"
+        return f"{self.mutant}  {self.runs:4}  {named}\n      {self.witness}"
 
 
 def pool() -> ProcessPoolExecutor:

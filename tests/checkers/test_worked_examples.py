@@ -60,7 +60,6 @@ def test_between_leader_epochs_only_comparable_answers_are_judged(example: Fresh
 
 @pytest.mark.parametrize(("attempts", "valid"), [(1, "invalid"), (2, "valid"), (None, "valid")])
 def test_a_batch_that_was_sent_again_says_nothing_of_the_epoch_that_acknowledged_it(attempts: int | None, valid: str) -> None:
-    """3.8 and P 6.9: a later leader had found it in its log, and one of the epoch of the batch knew nothing of that. Seeds 124 and
-    336 of 2,400 random runs."""
+    """3.8 and P 6.9: a later leader had found it in its log, and one of the epoch of the batch knew nothing of that."""
     verdict, _ = looked_at(table("p:A1@0#0/1 0-1; E0/1 2-3", attempts=attempts), FENCED)
     assert verdict.valid == valid
