@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from model.verdict import Promised
+
 BEYOND: Final = "+bound"
 
 _BECAUSE: Final[Mapping[str, str]] = {
@@ -22,6 +24,7 @@ _BECAUSE: Final[Mapping[str, str]] = {
     "C7": "as many replicas were damaged as it takes to commit, and the last known leader was elected",
     "C8": "no replica that lost records was the whole ISR",
     "C9": "a replica that lost records may have been the whole ISR: the last replica standing",
+    "W0": "what was promised of acks=all was promised no more, so neither was this",
     "W1": "no later leader was elected in between: a leader that stays loses nothing",
     "W2": "followers cut only the end of a log, and only what a new leader does not have",
     "W3": "with acks=1 any change of leader may lose what no follower has yet",
@@ -38,10 +41,15 @@ _BECAUSE: Final[Mapping[str, str]] = {
 }
 
 
-def because(rule: str | None) -> str:
+_WHY_ALLOWED: Final[Mapping[str, str]] = {"6.6": "what was sent twice, by its producer or by the network, may be there twice"}
+"""Where one rule forbids and allows."""
+
+
+def because(rule: str | None, cell: Promised | None = None) -> str:
     """`C3: no replica in scope lost a record`."""
     if rule is None:
         return ""
     why = _BECAUSE.get(rule.removesuffix(BEYOND))
+    why = _WHY_ALLOWED.get(rule, why) if cell == "allowed" else why
     beyond = "; yet this lies beyond what that may cost" if rule.endswith(BEYOND) else ""
     return rule if why is None else f"{rule}: {why}{beyond}"

@@ -64,4 +64,4 @@ def lines(found: Sequence[Finding]) -> Iterator[str]:
             yield f"    {each.witness}"
     for each in found:
         if each.cell == "allowed":
-            yield f"  allowed, and seen: {each.name} in {each.where}, {each.count:,} times, by {because(each.rule)}"
+            yield f"  allowed, and seen: {each.name} in {each.where}, {each.count:,} times, by {because(each.rule, each.cell)}"

@@ -126,7 +126,10 @@ def _signatures(summaries: Sequence[Summary]) -> list[str]:
 def _allowed(summaries: Sequence[Summary]) -> list[str]:
     """What the promises allow, and was seen: proof that such losses are noticed."""
     seen = Counter(key for s in summaries for key in {(f.rule, f.name) for f in s.findings if f.cell == "allowed"})
-    return [f"  allowed, and seen in {count} runs: {name} by {because(rule)}" for (rule, name), count in sorted(seen.items())]
+    return [
+        f"  allowed, and seen in {count} runs: {name} by {because(rule, 'allowed')}"
+        for (rule, name), count in sorted(seen.items())
+    ]
 
 
 def _doubts(summaries: Sequence[Summary]) -> list[str]:
