@@ -242,7 +242,9 @@ class _Run:
 
 
 def converged(state: ClusterState, plan: Plan) -> bool:
-    """Every partition of the plan has a leader in office, and all its replicas are in sync."""
+    """Every partition of the plan has a leader in office, and all its replicas are in sync; and nobody is about to leave."""
+    if state.stopping:
+        return False
     for name, topic in plan.topics.items():
         for index in range(topic.partitions):
             at = state.partitions.get((name, index))

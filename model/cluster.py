@@ -152,6 +152,8 @@ class ClusterState(msgspec.Struct, frozen=True):
     active_controller: NodeId | None
     quorum_epoch: int | None
     running: frozenset[NodeId]
+    stopping: frozenset[NodeId] = frozenset()
+    """Of those that run: whoever was asked to end in good order, and will."""
 
 
 # -- the handles ------------------------------------------------------------------------------------------------------

@@ -22,7 +22,8 @@ def observe(now_ns: int, metadata: image.MetadataImage, processes: SimProcesses)
             partitions[topic.name, index] = _partition(topic.name, index, state, seen)
     running = [process for process in processes.nodes.values() if process.running]
     active, quorum_epoch = _active_controller(running)
-    return ClusterState(now_ns, partitions, active, quorum_epoch, frozenset(process.node_id for process in running))
+    stopping = frozenset(process.node_id for process in running if process.stopping)
+    return ClusterState(now_ns, partitions, active, quorum_epoch, frozenset(process.node_id for process in running), stopping)
 
 
 def _active_controller(running: list[NodeProcess]) -> tuple[NodeId | None, int | None]:

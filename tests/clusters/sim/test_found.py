@@ -13,6 +13,7 @@ from clusters.sim.latency import MS
 from harness.run import run
 from harness.worlds import schedule_of, simulated
 from model.plan import Plan
+from model.schedule import Event
 from tests.clusters.sim.random_plans import random_plan
 from tests.clusters.sim.world import SYNCED, S, World
 
@@ -72,6 +73,19 @@ def test_seeds_of_random_plans_that_once_looked_broken(seed: int) -> None:
     9421: a broker that was stopped before it had registered comes back as an unclean one, and may have lost something.
     """
     assert found_in(random_plan(seed)) == []
+
+
+def test_who_is_still_on_the_way_down_has_not_come_back() -> None:
+    """A controlled shutdown may outlive its fault: everybody was asked to stop, and no controller was left to let brokers go. All
+    three were in sync, the final read was over, and then they stopped one after the other: the cluster at rest had no leader."""
+    everybody_stops = Event(at_ns=800 * MS, fault="stop", target="all", for_ns=S)
+    plan = Plan(tidemark=1, seed=341, for_ns=2 * S, schedule=(everybody_stops,))
+    cluster = simulated(plan)
+    recorded = run(plan, schedule_of(plan), cluster)
+    assert (recorded.converged, recorded.violations) == (True, ())
+    assert cluster.observe().stopping == frozenset()
+    starts = [process.starts for process in cluster.processes.nodes.values()]
+    assert starts == [2] * 6
 
 
 def found_in(plan: Plan) -> list[str]:
