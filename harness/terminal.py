@@ -14,7 +14,7 @@ from rich.console import Console
 
 
 class Terminal(Console):
-    """rich's console ends the process with 1 when its reader leaves; 1 means something here. And `:end:` is part of a signature."""
+    """rich's console ends the process with 1 when its reader leaves; 1 means something here. `:end:` is part of a signature."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, emoji=False)
