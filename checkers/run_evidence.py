@@ -13,22 +13,10 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from model.cluster import Violation
 from model.plan import Plan
+from model.seen import Seen
 
 EvidenceRow = Mapping[str, Any]
-
-
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """What the run loop saw."""
-
-    crashed: Sequence[str] = ()
-    violations: Sequence[Violation] = ()
-    refused: bool = False
-    """An event that somebody wrote down could not fire."""
-    converged: bool = True
-    excuse: str = ""
-    read_to_the_end: bool = True
 
 
 class RunEvidence(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,6 @@ Rules positional only for the thing acted upon; the example is the epilog; `--js
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +17,7 @@ from rich.console import Console
 from checkers.mode import Copies, Density, Freshness, Mode
 from model import matrix, plan_file
 from model.plan import digest, to_data, to_yaml
+from model.version import version as tidemark_version
 from model.vocabulary import Form
 
 app = typer.Typer(
@@ -42,7 +42,7 @@ Overrides = Annotated[
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"tidemark {importlib.metadata.version('tidemark')}")
+        print(f"tidemark {tidemark_version()}")
         raise typer.Exit
 
 
