@@ -31,7 +31,7 @@ def kill_again_and_again(store: Path, runs: int, kills: list[int]) -> None:
 
 
 def assert_finishes(store: Path, runs: int) -> None:
-    """With the code of what was found: two seconds of faults may be too short for an append to succeed, and that is no verdict."""
+    """With the code of what was found: within two seconds of faults it may be that no append succeeds, and that is `unknown`."""
     before = written(store)
     code, said = CampaignProcess(store, runs).finish()
     assert code in (0, 2), said
