@@ -41,13 +41,20 @@ def anomalies_of(found: Found, rulings: Rulings, meanwhile: Meanwhile) -> Iterat
         yield Anomaly(
             name=found.name,
             level=found.level,
-            count=len(rows) if found.total is None else found.total,
+            count=_count(found, rows),
             loss_class=classes[class_of[first]],
             evidence=evidence[evidence_of[first]],
             rule=ruling.rule,
             cell=ruling.cell,
             witnesses=_first_witnesses(found, rows[:_TOLD], meanwhile),
         )
+
+
+def _count(found: Found, rows: Numbers) -> int:
+    """5.6: an offset that was seen to change again and again is one offset."""
+    if found.name == "inconsistent_offset" and found.offset is not None:
+        return len(np.unique(found.offset[rows]))
+    return len(rows) if found.total is None else found.total
 
 
 def _same(rulings: Rulings) -> Numbers:

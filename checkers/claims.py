@@ -16,7 +16,7 @@ from checkers.finding import finding
 from checkers.found import Found, Numbers
 from checkers.heirs import Heirs
 from checkers.intervals import Intervals
-from checkers.pairs import acked_before, before, first_that_fits, misplaced, own_before
+from checkers.pairs import acked_before, beyond, first_that_fits, misplaced, own_before
 from checkers.part import Part, Rows
 from checkers.placing import Places
 from model.verdict import Witness
@@ -86,11 +86,11 @@ def _misplaced(of: Intervals, claims: Rows) -> tuple[Found, ...]:
     bounds = part.offset[rows]
     parts = (claims, above), (np.concatenate([by_all, claims]), unplaced)
     names = {
-        name: np.concatenate([find(part, provers, asked, part.offset[asked]) for provers, asked in parts])
+        name: np.concatenate([find(of, provers, asked, part.offset[asked]) for provers, asked in parts])
         for name, find in (("nonmonotonic_send", own_before), ("reordered", acked_before))
     }
-    readers = of.proofs.among(~part.is_append).first_beyond(part.offset[unplaced])
-    names["append_below_end"] = np.concatenate([np.full(len(above), NONE, np.int64), before(part, readers, unplaced)])
+    readers = beyond(of, of.proofs.among(~part.is_append), unplaced, part.offset[unplaced])
+    names["append_below_end"] = np.concatenate([np.full(len(above), NONE, np.int64), readers])
     told = np.isin(bounds, _contested(places, claims))  # as an inconsistent_offset
     names = {name: np.where(told, np.int64(NONE), provers) for name, provers in names.items()}
     fitting = first_that_fits(names)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from checkers import words
-from checkers.columns import FAIL, NONE
+from checkers.columns import APPEND, FAIL, NONE
 from checkers.finding import finding
 from checkers.found import Found, Numbers
 from checkers.heirs import Heirs
@@ -37,30 +37,42 @@ def check_contents(part: Part, places: Places, mode: Mode, heirs: Heirs, *, comp
 
 
 def _inconsistent_offsets(part: Part, places: Places, heirs: Heirs) -> tuple[Found, ...]:
-    pairs = earliest_by_offset(part, together(places.read_otherwise, places.acked_otherwise))
-    first = places.observer(pairs.offset)
+    """Each time that somebody saw another value there than whoever looked before: what was promised may change in between."""
+    contested = np.unique(np.concatenate([places.read_otherwise.offset, places.acked_otherwise.offset]))
+    if not len(contested):
+        return ()
+    before, after = _replaced(part, places.seen_at(contested))
 
     def tell(i: int) -> Witness:
-        offset, row, other = int(pairs.offset[i]), int(first[i]), int(pairs.row[i])
-        rows = sorted((row, other), key=lambda each: (int(part.end[each]), each))
-        known = {row: int(places.value_known_at(pairs.offset[i : i + 1])[0]), other: int(pairs.value[i])}
-        seen = [f"{words.value(known[each])} for {words.process(part, each)} ({words.how_seen(part, each)})" for each in rows]
+        offset, rows = int(after.offset[i]), (int(before.row[i]), int(after.row[i]))
+        values = int(before.value[i]), int(after.value[i])
+        seen = [
+            f"{words.value(value)} for {words.process(part, row)} ({words.how_seen(part, row)})"
+            for value, row in zip(values, rows, strict=True)
+        ]
         text = f"Offset {part.shown(offset)} was {seen[0]} and {seen[1]}."
-        return words.witness(part, text, rows, offset=offset, about=int(pairs.value[i]))
+        return words.witness(part, text, list(rows), offset=offset, about=values[1])
 
-    values = places.value_known_at(pairs.offset), pairs.value
-    one, other = (places.read_epoch_of(pairs.offset, each) for each in values)
+    one, other = (places.read_epoch_of(each.offset, each.value) for each in (before, after))
     epochs = np.where(np.minimum(one, other) == NONE, np.int64(NONE), np.maximum(one, other))
-    displaced = heirs.displaced(pairs.offset, epochs, np.maximum(part.end[first], part.end[pairs.row]))
-    return finding(part, "inconsistent_offset", (first, pairs.row), tell, offset=pairs.offset, displaced=displaced)
+    displaced = heirs.displaced(after.offset, epochs, part.end[after.row])
+    return finding(part, "inconsistent_offset", (before.row, after.row), tell, offset=after.offset, displaced=displaced)
 
 
-def earliest_by_offset(part: Part, pairs: Pairs) -> Pairs:
-    """Of each offset the pair that was seen first."""
-    order = np.lexsort((pairs.row, part.end[pairs.row], pairs.offset))
-    offset = pairs.offset[order]
-    first = order[np.flatnonzero(np.append(True, offset[1:] != offset[:-1])[: len(offset)])]
-    return Pairs(pairs.offset[first], pairs.value[first], pairs.row[first])
+def _replaced(part: Part, seen: Pairs) -> tuple[Pairs, Pairs]:
+    """In order of the ends of those who saw them: neighbours that saw different values. What a deposed leader showed may be as
+    old as its end, so what leaders in office showed is compared by itself as well."""
+    order = np.lexsort((seen.row, part.end[seen.row], seen.offset))
+    in_office = order[(part.since == part.start)[seen.row[order]]]
+    pairs = np.unique(np.concatenate([_unlike(seen, order), _unlike(seen, in_office)]), axis=0)
+    before, after = (Pairs(seen.offset[at], seen.value[at], seen.row[at]) for at in pairs.T)
+    return before, after
+
+
+def _unlike(seen: Pairs, order: Numbers) -> Numbers:
+    offset, value = seen.offset[order], seen.value[order]
+    at = np.flatnonzero((offset[1:] == offset[:-1]) & (value[1:] != value[:-1]))
+    return np.column_stack([order[at], order[at + 1]])
 
 
 # -- values that should not be there ------------------------------------------------------------------------------------
@@ -85,8 +97,9 @@ def _phantoms(part: Part, places: Places, *, complete: bool) -> tuple[Found, ...
 
 
 def _own_tag(part: Part) -> int:
-    """The tag of what this run's processes wrote; one that no value has, where nobody wrote anything."""
-    written = part.value[part.is_append]
+    """The tag of what this run's processes wrote, in whatever partition; one that no value has, where nobody wrote anything."""
+    columns = part.columns
+    written = columns.number("value")[columns.kind == APPEND]
     return int(written[0]) >> (PROCESS_BITS + COUNTER_BITS) if len(written) else LAST_TAG + 1
 
 

@@ -265,9 +265,14 @@ def _is_readable(part: Part, view: Circumstances, counts: Counter[str]) -> Found
 
 
 def _finally_read(part: Part) -> Flags:
-    """Each row: an append whose value a final read returned."""
-    final = part.final[part.records.row]
-    read: Flags = part.is_append & np.isin(part.value, part.records.value[final])
+    """Each row: an append whose value a final read returned where it was acknowledged: a further copy of it is another record."""
+    final = np.flatnonzero(part.final[part.records.row])
+    if not len(final):
+        return np.zeros(part.count, np.bool_)
+    offset, first = np.unique(part.records.offset[final], return_index=True)
+    value = part.records.value[final[first]]
+    at = np.minimum(np.searchsorted(offset, part.offset), len(offset) - 1)
+    read: Flags = part.is_append & (offset[at] == part.offset) & (value[at] == part.value)
     return read
 
 

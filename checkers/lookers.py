@@ -2,6 +2,7 @@
 
 In     rows of a part, each with the first and the last offset that it passed over
 Out    for any offsets the one whose range holds it and that ended first, of those that began after a time
+       What a deposed leader showed counts as said when it was deposed
 Keeps  two sorts and a count for offsets that nobody looked at, which are all of them in a healthy run; a sweep for the others
 """
 
@@ -63,7 +64,7 @@ class Lookers:
             _, row, last = looking[at]
             if last < offset:
                 del looking[at]
-            elif self._part.start[row] > after_ns:
+            elif self._part.since[row] > after_ns:
                 return row
             else:
                 at += 1

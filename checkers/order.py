@@ -1,7 +1,7 @@
 """checkers/order.py: the one question of the pair rule: who proved more before this began? (CHECKERS 3.4 step 5, 3.5)
 
 In     proofs: operations that ended, each with the least length L that it proved
-Out    for any bound U the earliest end, or the first row, among the proofs of more than U
+Out    for any bound U the earliest end, or the first row, or the last before a time, among the proofs of more than U
 Keeps  O(n): proven lengths index a table while they are small, else the bounds that are asked for do. No pair is ever enumerated
 """
 
@@ -57,6 +57,11 @@ class Proofs:
         rows = np.append(self.rows, NONE)
         return rows[np.minimum(ranks, len(self.rows))]
 
+    def last_beyond(self, bounds: Numbers, before_ns: Numbers) -> Rows:
+        """For each bound the last row that proved more and ended before that time; -1 = nobody."""
+        at = last_above(self.lengths, np.searchsorted(self.ends, before_ns), bounds)
+        return np.append(self.rows, NONE)[at]
+
     def among(self, chosen: Flags) -> Proofs:
         """Only those of chosen rows: a flag for each row of the part."""
         kept = np.flatnonzero(chosen[self.rows])
@@ -74,6 +79,16 @@ class OfEachProcess:
         self._rows = appends[order]
         self._highest = np.maximum.accumulate((process * (len(self._offsets) + 1) + rank)[order])
 
+    def last_beyond(self, rows: Rows, offsets: Numbers) -> Rows:
+        """For each row the last acknowledgement of its process at a higher offset than this, before the row began; -1 = none."""
+        part, own = self._part, self._rows
+        times = np.unique(part.end[own])
+        process = np.unique(np.concatenate([part.process[own], part.process[rows]]), return_inverse=True)[1] * (len(times) + 1)
+        ended = process[: len(own)] + np.searchsorted(times, part.end[own])
+        begins = process[len(own) :]
+        at = last_above(part.offset[own], np.searchsorted(ended, begins + np.searchsorted(times, part.start[rows])), offsets)
+        return np.where(at >= np.searchsorted(ended, begins), np.append(own, NONE)[at], np.int64(NONE))
+
     def first_beyond(self, rows: Rows, offsets: Numbers) -> Rows:
         """For each row the first acknowledgement of its process at a higher offset than this; -1 = none."""
         if not len(self._rows):
@@ -85,6 +100,27 @@ class OfEachProcess:
         found = np.append(self._rows, NONE)[at]
         own = (found != NONE) & (self._part.process[found] == asked)
         return np.where(own, found, np.int64(NONE))
+
+
+def last_above(numbers: Numbers, ends: Numbers, bounds: Numbers) -> Numbers:
+    """For each bound the last index, before an end, of more than it; -1 = none. By the maxima of blocks, each made of two: up
+    to the last block before the end that has more, then down in it."""
+    at, height = np.full(len(bounds), NONE, np.int64), np.full(len(bounds), NONE, np.int64)
+    if not len(numbers):
+        return at
+    blocks = [numbers]
+    while len(blocks[-1]) > 1:
+        blocks.append(blocks[-1][: len(blocks[-1]) // 2 * 2].reshape(-1, 2).max(axis=1))
+    for level, most in enumerate(blocks):
+        last = (ends >> level) - 1
+        asked = np.flatnonzero((at == NONE) & (last % 2 == 0))
+        found = asked[most[last[asked]] > bounds[asked]]
+        at[found], height[found] = last[found], level
+    for level in range(len(blocks) - 2, -1, -1):
+        inside = np.flatnonzero(height > level)
+        second = 2 * at[inside] + 1
+        at[inside] = second - (blocks[level][second] <= bounds[inside])
+    return at
 
 
 def _least_beyond(lengths: Numbers, what: Numbers, bounds: Numbers, nothing: int) -> Numbers:

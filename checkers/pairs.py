@@ -2,6 +2,8 @@
 
 In     `Intervals`
 Out    future_read, nonmonotonic_send, reordered, append_below_end, stale_read, stale_end_offset: each operation under one name
+       Of several proofs the first is shown; where what happened meanwhile decides what was promised, the last, as little may have
+       happened since
 Keeps  one instance per operation that contradicts a proof, whatever the number of proofs; an append whose offset holds two values
        is an inconsistent_offset and nothing more. Nothing is sorted unless something was found
 """
@@ -58,9 +60,9 @@ def _misplaced(of: Intervals, rows: Rows, bounds: Numbers) -> tuple[Found, ...]:
     reader = places.observer_of(bounds, part.value[rows], acknowledged=False)
     names = {
         "future_read": before(part, reader, rows),
-        "nonmonotonic_send": own_before(part, acked, rows, bounds),
-        "reordered": acked_before(part, acked, rows, bounds),
-        "append_below_end": of.proofs.first_beyond(bounds),
+        "nonmonotonic_send": own_before(of, acked, rows, bounds),
+        "reordered": acked_before(of, acked, rows, bounds),
+        "append_below_end": beyond(of, of.proofs, rows, bounds),
     }
     for name in ("nonmonotonic_send", "reordered"):
         names[name] = np.where(part.is_ok[rows], names[name], np.int64(NONE))
@@ -81,23 +83,44 @@ def before(part: Part, provers: Rows, rows: Rows) -> Rows:
     return np.where((provers != NONE) & (part.end[provers] < part.start[rows]), provers, np.int64(NONE))
 
 
-def own_before(part: Part, acked: Rows, rows: Rows, offsets: Numbers) -> Rows:
+def beyond(of: Intervals, proofs: Proofs, rows: Rows, bounds: Numbers) -> Rows:
+    """Of each row who proved more than its bound before it began; -1 = nobody."""
+    if of.mode.freshness == "strict":
+        return before(of.part, proofs.first_beyond(bounds), rows)
+    starts = of.part.start[rows]
+    in_office = proofs.among(of.part.since == of.part.start)
+    return _latest(of.part, proofs.last_beyond(bounds, starts), in_office.last_beyond(bounds, starts))
+
+
+def _latest(part: Part, last: Rows, in_office: Rows) -> Rows:
+    """The last proof, unless a deposed leader gave it that was deposed before the last one of a leader in office was begun."""
+    return np.where((in_office != NONE) & (part.since[in_office] > part.since[last]), in_office, last)
+
+
+def own_before(of: Intervals, acked: Rows, rows: Rows, offsets: Numbers) -> Rows:
     """Of each row who of its own process was acknowledged further up before it began; -1 = nobody."""
-    return before(part, OfEachProcess(part, acked).first_beyond(rows, offsets), rows)
+    part = of.part
+    if of.mode.freshness == "strict":
+        return before(part, OfEachProcess(part, acked).first_beyond(rows, offsets), rows)
+    in_office = acked[part.since[acked] == part.start[acked]]
+    return _latest(part, *(OfEachProcess(part, each).last_beyond(rows, offsets) for each in (acked, in_office)))
 
 
-def acked_before(part: Part, acked: Rows, rows: Rows, offsets: Numbers) -> Rows:
+def acked_before(of: Intervals, acked: Rows, rows: Rows, offsets: Numbers) -> Rows:
     """The same, of any process."""
-    return before(part, Proofs(acked, part.offset[acked], part.end[acked]).first_beyond(offsets), rows)
+    return beyond(of, Proofs(acked, of.part.offset[acked], of.part.end[acked]), rows, offsets)
 
 
 def misplaced(
     of: Intervals, name: str, provers: Rows, rows: Rows, bounds: Numbers, level: Level = "committed"
 ) -> tuple[Found, ...]:
-    """Appends at a place that somebody had proved to be taken before they began; -1: this one is told elsewhere."""
+    """Appends at a place that somebody had proved to be taken before they began; -1: this one is told elsewhere. Of those that
+    were not told their place, or by the leader alone, only who read them knows that they lie there, and by when."""
     part = of.part
     chosen = np.flatnonzero(provers != NONE)
     prover, append, at = provers[chosen], rows[chosen], bounds[chosen]
+    told = (part.acked_by_all if level == "committed" else part.is_ok)[append] & (part.offset[append] == at)
+    reader = np.where(told, np.int64(NONE), of.places.observer_of(at, part.value[append], acknowledged=False))
 
     def tell(i: int) -> Witness:
         before, row, offset = int(prover[i]), int(append[i]), int(at[i])
@@ -111,9 +134,10 @@ def misplaced(
         else:
             began += f" ({words.seconds(part.start[row])})"
             text = f"{_earlier(of, before)} before {began}, yet {_later(part, row, offset)}."
-        return words.witness(part, text, [before, row], offset=offset, about=int(part.value[row]))
+        known_by = None if reader[i] == NONE else int(reader[i])
+        return words.witness(part, text, [before, row], offset=offset, about=int(part.value[row]), known_by=known_by)
 
-    return finding(part, name, (prover, append), tell, level, offset=at)
+    return finding(part, name, (prover, append, reader), tell, level, offset=at)
 
 
 def _earlier(of: Intervals, row: int) -> str:
@@ -147,7 +171,9 @@ def _stale_answers(of: Intervals, name: str, rows: Rows, *, one_epoch: bool) -> 
     part, bounds = of.part, of.bound[rows]
     anyhow = of.proofs.first_beyond(bounds)
     everything = one_epoch or of.mode.freshness == "strict"
-    by_epoch = anyhow if everything else comparable_provers(of, rows, bounds, same=name == "stale_read")
+    by_epoch = (
+        beyond(of, of.proofs, rows, bounds) if everything else comparable_provers(of, rows, bounds, same=name == "stale_read")
+    )
     comparable = by_epoch != NONE
     prover = np.where(comparable, by_epoch, anyhow)
     epoch = of.places.epoch_of
@@ -177,16 +203,16 @@ def _by_whom(before: int, now: int) -> str:
 
 
 def comparable_provers(of: Intervals, rows: Rows, bounds: Numbers, *, same: bool) -> Rows:
-    """3.8 Of each row the first proof of more by a leader epoch that it can be compared with; -1 = none.
+    """3.8 Of each row a proof of more by a leader epoch that it can be compared with; -1 = none.
 
     `same`: only of the same epoch, as for reads; else of the same or an earlier one, as for end offsets.
     """
-    part, epoch = of.part, of.places.epoch_of
+    epoch = of.places.epoch_of
     found = np.full(len(rows), NONE, np.int64)
     for each in np.unique(epoch[rows]):
         if each == NONE:
             continue
         asked = np.flatnonzero(epoch[rows] == each)
         fits: Flags = epoch == each if same else (epoch != NONE) & (epoch <= each)
-        found[asked] = before(part, of.proofs.among(fits).first_beyond(bounds[asked]), rows[asked])
+        found[asked] = beyond(of, of.proofs.among(fits), rows[asked], bounds[asked])
     return found

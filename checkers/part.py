@@ -107,12 +107,25 @@ class Part:
     @cached_property
     def since(self) -> Numbers:
         """Since when what each row says may have been overtaken: its start or, where the leader that answered had been deposed
-        by then without knowing it, the commit that deposed it (6.1). Of an acknowledgement: whatever epoch its node led in."""
+        by then without knowing it, the commit that deposed it (6.1). Of an acknowledgement: in whatever epoch its node led."""
         if not self.offices.held:
             return self.start
-        led = self.offices.first_epochs(self.node)
+        led = np.maximum(self.offices.first_epochs(self.node), self._epochs_reached)
         epochs = np.where(self.is_append, np.where(self.is_ok, led, np.int64(NONE)), self.leader_epoch)
         return np.minimum(self.start, self.offices.overtaken_ns(epochs))
+
+    @cached_property
+    def _epochs_reached(self) -> Numbers:
+        """Of each row the highest leader epoch in which its node had answered before the row began; a node's never falls."""
+        reached = np.full(self.count, NONE, np.int64)
+        told = self.is_ok & (self.leader_epoch != NONE) & (self.node != NONE)
+        for node in np.unique(self.node[told]):
+            answers = np.flatnonzero(told & (self.node == node))
+            answers = answers[np.argsort(self.end[answers], kind="stable")]
+            highest = np.append(NONE, np.maximum.accumulate(self.leader_epoch[answers]))
+            asked = np.flatnonzero(self.node == node)
+            reached[asked] = highest[np.searchsorted(self.end[answers], self.start[asked])]
+        return reached
 
     @cached_property
     def value(self) -> Numbers:

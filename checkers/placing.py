@@ -172,6 +172,13 @@ class Places:
         first = _first(seen, offsets, values, self.part.end)
         return np.append(seen.row, NONE)[first]
 
+    def seen_at(self, offsets: Numbers) -> Pairs:
+        """Everything that anybody read at one of these offsets, or was told by all to lie there."""
+        records = self.part.records
+        seen = together(Pairs(records.offset, records.value, records.row.astype(np.int64)), self._acked)
+        chosen = np.flatnonzero(np.isin(seen.offset, offsets))
+        return Pairs(seen.offset[chosen], seen.value[chosen], seen.row[chosen])
+
     def read_epoch_of(self, offsets: Numbers, values: Numbers) -> Numbers:
         """Of offsets and values: the leader epoch with which the one was first read at the other; -1 = unknown."""
         records = self.part.records

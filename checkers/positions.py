@@ -17,6 +17,7 @@ from checkers.found import Checked, Found, Numbers
 from checkers.intervals import Intervals
 from checkers.mode import Mode
 from checkers.order import Proofs, earliest_end_beyond
+from checkers.pairs import beyond
 from checkers.part import Part, Rows
 from checkers.placing import Places
 from model.verdict import Witness
@@ -54,7 +55,7 @@ def _valid_ones(of: Intervals, rows: Rows, positions: Numbers, *, one_epoch: boo
     proofs = Proofs(provers, of.length[provers], of.end[provers])
     anyhow = proofs.first_beyond(positions - 1)
     everything = one_epoch or of.mode.freshness == "strict"
-    by_epoch = anyhow if everything else _comparable(of, proofs, rows, positions)
+    by_epoch = beyond(of, proofs, rows, positions - 1) if everything else _comparable(of, proofs, rows, positions)
     comparable = by_epoch != NONE
     prover = np.where(comparable, by_epoch, anyhow)
     epoch = of.places.epoch_of
@@ -80,14 +81,13 @@ def _provers(of: Intervals) -> Rows:
 
 
 def _comparable(of: Intervals, proofs: Proofs, rows: Rows, positions: Numbers) -> Rows:
-    """3.8 Of each row the first proof by the same or an earlier leader epoch; -1 = none."""
-    part, epoch = of.part, of.places.epoch_of
+    """3.8 Of each row a proof by the same or an earlier leader epoch; -1 = none."""
+    epoch = of.places.epoch_of
     found = np.full(len(rows), NONE, np.int64)
     for each in np.unique(epoch[rows]):
         asked = np.flatnonzero(epoch[rows] == each)
         earlier = proofs.among((epoch != NONE) & (epoch <= each))
-        prover = earlier.first_beyond(positions[asked] - 1)
-        found[asked] = np.where((prover != NONE) & (part.end[prover] < part.start[rows[asked]]), prover, np.int64(NONE))
+        found[asked] = beyond(of, earlier, rows[asked], positions[asked] - 1)
     return found
 
 

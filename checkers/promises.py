@@ -16,7 +16,7 @@ from typing import Final, Protocol
 import msgspec
 import numpy as np
 
-from checkers.columns import NONE
+from checkers.columns import FOREVER, NONE
 from checkers.epochs import LeaderEpochs
 from checkers.found import Flags, Found, Numbers
 from checkers.meanwhile import repeats_of_appends
@@ -87,6 +87,8 @@ class Everything:
 
 FORBIDDEN, ALLOWED = Ruling("6.6", "forbidden"), Ruling("6.6", "allowed")
 NOT_COMPARABLE, INCOMPLETE = Ruling("3.8", "not judged"), Ruling("1.6", "not judged")
+REPEATED = Ruling("6.6", "not judged")
+"""The network may have sent again what is told of, and nobody knows what became of the copy."""
 NOBODYS = Ruling("6.1", "not judged")
 """Of a partition that the plan does not name."""
 
@@ -131,6 +133,10 @@ class Promises:
     def always(self, found: Found) -> Rulings:
         return everywhere(FORBIDDEN, found)
 
+    def whole_batch(self, found: Found) -> Rulings:
+        """Of two copies of a batch one may have been cut off, and two answers may show two of them."""
+        return self.unless_nothing_is_judged(found).where(self._repeated_before(found), REPEATED)
+
     def unless_nothing_is_judged(self, found: Found) -> Rulings:
         return self.committed(found).replaced(lambda ruling: ruling if ruling.cell == "not judged" else FORBIDDEN)
 
@@ -145,7 +151,8 @@ class Promises:
 
     def with_every_row(self, found: Found) -> Rulings:
         """1.6: what has no row may have been written all the same."""
-        return everywhere(FORBIDDEN if self._run.complete else INCOMPLETE, found)
+        rulings = everywhere(FORBIDDEN if self._run.complete else INCOMPLETE, found)
+        return rulings.where(self._repeated_before(found), REPEATED)
 
     def copies(self, found: Found) -> Rulings:
         """What was sent once may stand there once; a log that carries sequences takes each once (P 6.9 to 6.11)."""
@@ -165,6 +172,12 @@ class Promises:
         for from_ns, to_ns in repeats_of_appends(self._run.events):
             repeated |= (found.from_ns <= to_ns) & (found.to_ns >= from_ns)
         return repeated
+
+    def _repeated_before(self, found: Found) -> Flags:
+        """A copy that the network made may fill any hole from then on (3.7)."""
+        began = [from_ns for from_ns, _ in repeats_of_appends(self._run.events)]
+        before: Flags = found.proof_ns >= min(began, default=FOREVER)
+        return before
 
     # -- the committed level (6.3, 6.4) ---------------------------------------------------------------------------------
 
@@ -262,7 +275,7 @@ _DECIDES: Final[Mapping[str, Callable[[Promises, Found], Rulings]]] = {
     "future_read": Promises.always,
     "int_nonmonotonic_poll": Promises.always,
     "aborted_read": Promises.unless_repeated,
-    "torn_batch": Promises.unless_nothing_is_judged,
+    "torn_batch": Promises.whole_batch,
     "read_gap": Promises.unless_the_log_may_be_cut,
     "int_poll_skip": Promises.unless_the_log_may_be_cut,
     "poll_skip": Promises.unless_the_log_may_be_cut,

@@ -125,6 +125,7 @@ def _odd_neighbours(of: _Numbered, log: _Log) -> _Neighbours:
     session, sequence = session[order], of.sequence[rows[order]]
     step = (sequence[1:] - sequence[:-1]) % SEQUENCES
     odd = np.flatnonzero((session[1:] == session[:-1]) & (step != 1))
+    odd = odd[np.argsort(at[order[odd + 1]], kind="stable")]  # in the order of the log, whatever their producers are called
     left, right = at[order[odd]], at[order[odd + 1]]
     settled = np.cumsum(of.known[log.writer] | of.elsewhere[log.writer])
     between: Numbers = settled[right - 1] - settled[left]

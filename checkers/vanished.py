@@ -91,7 +91,7 @@ def _replaced_at(part: Part, offset: int, values: Numbers, rows: Rows) -> list[_
     found: list[_Instance] = []
     for value in np.unique(values):
         reader = int(rows[np.argmax(values == value)])
-        later = rows[(values != value) & (part.start[rows] > part.end[reader])]
+        later = rows[(values != value) & (part.since[rows] > part.end[reader])]  # a deposed leader shows what was before
         if len(later):
             found.append((offset, int(value), reader, int(later[0])))
     return found
@@ -113,7 +113,7 @@ def _left_out(part: Part, places: Places) -> list[_Instance]:
             & ~np.isin(pairs.offset, part.offsets_of(row))
         )
         readers = places.observer_of(pairs.offset[missing], pairs.value[missing], acknowledged=False)
-        before = part.end[readers] < part.start[row]
+        before = part.end[readers] < part.since[row]
         gone[missing[before]] = True
         chosen = missing[before]
         columns = pairs.offset[chosen].tolist(), pairs.value[chosen].tolist(), readers[before].tolist()

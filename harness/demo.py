@@ -2,7 +2,7 @@
 
 In   a directory for the store
 Out  words on the terminal, a store that stays, and the honest list of what is not there yet
-Grows with the product: there are no checkers yet, so nothing is judged, and the demo says so
+Grows with the product: there are no reports yet, and the demo says so
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def demo(into: Path, console: Console) -> None:
     _analyse(console, store, campaign.name)
     console.print(
         f"\nThe store: {escape(str(into / campaign.name))} (any Parquet tool can read it)\n"
-        "Not there yet: controllers of our own, checkers, reports. So the runs above were made, and not judged."
+        "Not there yet: reports to read in a browser."
     )
 
 
@@ -91,7 +91,8 @@ def _simulate(console: Console, store: Store, campaign: Campaign) -> None:
     with Telling(console, RUNS) as telling:
         run_campaign(store, campaign, range(RUNS), jobs, telling.take)
     operations, faults = sum(s.rows for s in telling.summaries), sum(s.fired for s in telling.summaries)
-    console.print(f"   {operations:,} operations under {faults} faults in {telling.seconds:.1f} s, everything stored")
+    console.print(f"   {operations:,} operations under {faults} faults in {telling.seconds:.1f} s, everything stored and judged:")
+    console.print(f"   {telling.counted()}")
 
 
 def _again(console: Console, store: Store, campaign: str) -> None:

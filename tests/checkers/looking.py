@@ -2,6 +2,7 @@
 
 In     histories in the notation of 8.1, or rows; the mode; rows of `changes`
 Out    `seen`: per finding its name, the operations of its witness that are part of the proof, and what else a test asks about
+       `ruled`: per anomaly the rule that decided, in a run in which unclean elections were allowed
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from checkers.columns import Columns
 from checkers.durability import check_durability
 from checkers.final_read import FinalRead
 from checkers.found import Checked, Found
+from checkers.judge import judge
 from checkers.offices import offices_of
 from checkers.part import Part, parts
 from checkers.placing import Places
 from model.history import to_table
 from model.operation import Row
-from tests.checkers.notation import rows
+from tests.checkers.facts import run_of
+from tests.checkers.notation import TICK_NS, rows
+from tests.model.damage_stories import A, C, Story
 
 
 def part_of(history: str | Sequence[Row]) -> Part:
@@ -47,3 +51,17 @@ def told(found: Found, i: int = 0) -> str:
 
 def seen(checked: Checked) -> list[str]:
     return [told(found, i) for found in checked.found for i in range(found.count)]
+
+
+def ruled(history: str, *elections: int, attempts: int = 1) -> list[str]:
+    """`reordered C2: 1 2`: the anomaly, its rule, its first witness. At each of these ticks an unclean election cut off all;
+    nobody knows which node answered."""
+    told, story = rows(history, attempts=attempts), Story((A,), unclean=True)
+    for row in told:
+        row.node = None
+    for tick in elections:
+        story.now = tick * TICK_NS
+        story.elected(C, "unclean", 0)
+    verdict = judge(run_of(story, table=to_table(told)))
+    anomalies = [anomaly for result in verdict.checkers for anomaly in result.anomalies]
+    return [f"{each.name} {each.rule}: {' '.join(map(str, each.witnesses[0].ops))}" for each in anomalies]

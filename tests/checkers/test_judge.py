@@ -235,6 +235,13 @@ def test_what_is_counted_and_not_enumerated_keeps_its_count() -> None:
     assert (anomalies(verdict)[0].count, verdict.cells[0].seen) == (2**60 - 1, 2**60 - 1)
 
 
+def test_an_offset_that_changed_again_and_again_is_counted_once() -> None:
+    """5.6: distinct offsets; of two writes that were lost at one offset each counts."""
+    offsets = np.array([4, 7, 4])
+    changed, gone = fact("inconsistent_offset", count=3, offset=offsets), lost(count=3, offset=offsets)
+    assert [each.count for each in anomalies(verdict_of(checked(changed, gone)))] == [2, 3]
+
+
 def test_the_three_earliest_proofs_are_shown_then_the_shortest_then_by_operation() -> None:
     """7.3"""
     late = fact("phantom", count=9, proof_ns=np.array([9, 8, 7, 3, 3, 3, 2, 9, 9]), ops=(5, 7))
@@ -268,15 +275,28 @@ def test_a_fault_that_healed_before_the_window_is_not_between() -> None:
         assert anomaly.witnesses[0].text == "phantom 0." + " Between: cut c1+c2 | n3 (0.000 s)." * bool(faults)
 
 
-def test_a_short_final_read_is_not_told_twice() -> None:
-    """5.4: beside what it lacks; alone, or of another read, or of another partition, it stays."""
-    stale, earlier = fact("stale_read", evidence="final"), fact("stale_read", evidence="", proof_ns=5)
-    for better in (lost(), fact("vanished_read")):
-        names = [each.name for each in anomalies(verdict_of(checked(stale, earlier), checked(better, name="durability")))]
-        assert names == ["stale_read", better.name]
-    assert [each.name for each in anomalies(verdict_of(checked(stale)))] == ["stale_read"]
-    elsewhere = checked(lost(at=("t", 1)), name="durability", at=("t", 1))
-    assert "stale_read" in [each.name for each in anomalies(verdict_of(checked(stale), elsewhere))]
+def stale_beside(*better: Found, at: Any = AT) -> list[str]:
+    """Names of what is told, where a final read ended at offset 1."""
+    stale = fact("stale_read", evidence="final", offset=1)
+    return [each.name for each in anomalies(verdict_of(checked(stale), checked(*better, name="durability", at=at)))]
+
+
+@pytest.mark.parametrize("better", [lost(), lost(offset=7), lost(offset=-1), fact("vanished_read", offset=1)])
+def test_a_short_final_read_is_not_told_twice(better: Found) -> None:
+    """5.4: beside what it lacks, which lies at its end or behind it, or nobody knows where."""
+    assert stale_beside(better) == [better.name]
+    earlier = fact("stale_read", evidence="", offset=1, proof_ns=5)
+    names = [each.name for each in anomalies(verdict_of(checked(earlier), checked(better, name="durability")))]
+    assert names == ["stale_read", better.name]
+
+
+def test_a_short_final_read_is_told_beside_what_it_does_not_lack() -> None:
+    """5.4: nothing, what another partition lost, what only a leader had, what lies before its end."""
+    assert stale_beside() == ["stale_read"]
+    assert stale_beside(lost(at=("t", 1)), at=("t", 1)) == ["stale_read", "lost_write"]
+    assert stale_beside(lost("local")) == ["stale_read", "lost_write"]
+    assert stale_beside(lost(offset=0)) == ["stale_read", "lost_write"]
+    assert stale_beside(lost(offset=0), lost("local", offset=7)) == ["stale_read", "lost_write", "lost_write"]
 
 
 # -- cells --------------------------------------------------------------------------------------------------------------

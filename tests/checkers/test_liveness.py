@@ -564,6 +564,9 @@ def test_a_write_that_cannot_be_read_long_after_the_heal_is_unavailable(kind: st
         pytest.param(late_answer("read", values=[4]), id="the write itself"),
         pytest.param(late_answer(final_read=None), id="nobody knows whether the write is there"),
         pytest.param(late_answer(final_read=msgspec.structs.replace(READ_AT_LAST, values=[0, 1, 2, 3])), id="the write is lost"),
+        pytest.param(
+            late_answer(final_read=msgspec.structs.replace(READ_AT_LAST, values=[0, 1, 2, 3, 9, 4])), id="only a copy is there"
+        ),
         pytest.param(late_answer("end_offset", final=True), id="the final read's own answers"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 
 from checkers.found import Found
 from checkers.judge import judge
-from checkers.promises import FORBIDDEN, INCOMPLETE, NOBODYS, NOT_COMPARABLE, Everything, Promises, Ruling
+from checkers.promises import FORBIDDEN, INCOMPLETE, NOBODYS, NOT_COMPARABLE, REPEATED, Everything, Promises, Ruling
 from model.verdict import Verdict
 from tests.checkers.facts import ACKED_NS, checked, fact, looks, lost, nothing_wrong, run_of
 from tests.model.damage_stories import A, B, C, D, Story
@@ -205,6 +205,23 @@ def test_what_the_network_sent_twice_was_sent_twice(window: tuple[int, int], gat
     assert ruling(fact("duplicate", resent=False, **times), events=events) == says
     assert ruling(fact("aborted_read", **times), events=events) == says
     assert ruling(fact("duplicate", resent=False, idempotent=True, **times), events=events).cell == "forbidden"
+
+
+@pytest.mark.parametrize("name", ["torn_batch", "unfillable_hole", "lost_ack"])
+@pytest.mark.parametrize(
+    ("proof_ns", "gate", "expected"),
+    [
+        (100, {}, REPEATED),
+        (10**6, {}, REPEATED),  # a copy stays, however long ago it was made
+        (99, {}, FORBIDDEN),
+        (10**6, {"fired_ns": None}, FORBIDDEN),
+        (10**6, {"args": '{"message":"Produce","action":"hold"}'}, FORBIDDEN),
+        (10**6, {"args": '{"message":"Fetch","action":"repeat"}'}, FORBIDDEN),
+    ],
+)
+def test_a_copy_that_the_network_made_may_fill_a_hole(name: str, proof_ns: int, gate: dict[str, Any], expected: Ruling) -> None:
+    """6.6, 3.7: and of two copies of a batch one may have been cut off in its midst."""
+    assert ruling(fact(name, to_ns=proof_ns), events=[GATE | gate]) == expected
 
 
 def test_liveness_brings_its_own_rule() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -181,6 +182,16 @@ def test_producer_ids_of_any_size_are_told_apart() -> None:
     assert names(check(history.part)) == {}
     history.sent(0, 303, 8, 9, at=5, producer_id=2**62, producer_epoch=2**15 - 1)
     assert names(check(history.part)) == {"sequence_reorder": 1}
+
+
+@pytest.mark.parametrize(("first", "second"), [(1001, 1002), (1002, 1001)])
+def test_what_is_told_first_does_not_depend_on_the_names_of_producers(first: int, second: int) -> None:
+    """But on where it lies."""
+    history = Producers()
+    for offset, (producer, sequence) in enumerate([(first, 1), (second, 1), (second, 0), (first, 0)]):
+        history.sent(sequence, 100 + offset, 0, 1, at=offset, producer_id=producer)
+    (found,) = check(history.part).found
+    assert [found.tell(i).ops for i in range(found.count)] == [(2, 3), (1, 4)]
 
 
 # -- properties ---------------------------------------------------------------------------------------------------------

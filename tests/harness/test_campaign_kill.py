@@ -31,17 +31,23 @@ def kill_again_and_again(store: Path, runs: int, kills: list[int]) -> None:
 
 
 def assert_finishes(store: Path, runs: int) -> None:
+    """With the code of what was found: within two seconds of faults it may be that no append succeeds, and that is `unknown`."""
     before = written(store)
     code, said = CampaignProcess(store, runs).finish()
-    assert code == 0, said
+    assert code in (0, 2), said
     assert sorted(numbers(store)) == list(range(runs))
     assert {number: written(store)[number] for number in before} == before
     assert f"{len(before)} of them there already" in said
     assert workers_of(store) == []
     opened = Store(str(store))
+    unclear = 0
     for stored in opened.open_all(opened.campaigns()[0]):
         stored.verify()
-        assert stored.record.status == "done"
+        verdict = stored.record.verdict
+        assert verdict is not None
+        assert (stored.record.status, verdict.valid == "valid" or bool(verdict.reasons)) == ("done", True)
+        unclear += verdict.valid != "valid"
+    assert code == (2 if unclear else 0)
 
 
 def test_killing_the_parent_loses_no_finished_run_and_leaves_no_process(tmp_path: Path) -> None:
