@@ -24,6 +24,8 @@ State = Literal["FORBIDDEN loss seen", "BROKEN otherwise", "allowed loss seen", 
 invariant, a crash, a cluster that did not come back, records in the wrong order."""
 RED: Final[frozenset[State]] = frozenset({"FORBIDDEN loss seen", "BROKEN otherwise"})
 
+_WEAKEST_FIRST: Final[tuple[Promised, ...]] = ("allowed", "forbidden", "not judged")
+
 RunClass = Literal["valid", "unknown", "invalid", "infrastructure", "killed"]
 
 
@@ -78,19 +80,22 @@ class RunsOfACell:
     def __init__(self) -> None:
         self.classes: Counter[RunClass] = Counter()
         self.promises: dict[Promise, Count] = {}
+        self.losses: Counter[Promised] = Counter()
+        """What each run was promised about losses: `allowed` where any was, `not judged` where none was forbidden either."""
         self.first_broken: int | None = None
 
     def add(self, number: int, run_class: RunClass, promises: Iterable[PromiseSeen]) -> None:
         self.classes[run_class] += 1
         if run_class == "invalid":
             self.first_broken = _least(self.first_broken, number)
-        for each in promises:
-            if each.times or run_class in ("valid", "invalid"):
-                count = self.promises.setdefault(each.promise, Count())
-                count.runs += 1
-                if each.times:
-                    count.seen += 1
-                    count.first = _least(count.first, number)
+        told = [each for each in promises if each.times or run_class in ("valid", "invalid")]
+        for each in told:
+            count = self.promises.setdefault(each.promise, Count())
+            count.runs += 1
+            if each.times:
+                count.seen += 1
+                count.first = _least(count.first, number)
+        self.losses.update(_together(each.promise.promised for each in told if each.promise.of_a_loss))
 
     @property
     def state(self) -> State:
@@ -113,6 +118,12 @@ def state_of(classes: Mapping[RunClass, int], promises: Mapping[Promise, Count])
     if "forbidden" in made:
         return "kept"
     return "not judged" if classes.get("valid") else "unknown"
+
+
+def _together(promised: Iterable[Promised]) -> list[Promised]:
+    """Of the losses of one run: nothing where nothing was promised."""
+    made = set(promised)
+    return [each for each in _WEAKEST_FIRST if each in made][:1]
 
 
 def _least(one: int | None, other: int) -> int:

@@ -136,11 +136,13 @@ def taken_up(store: Store, campaign: Campaign) -> list[int]:
     return store.numbers(campaign.name)
 
 
-def tell_stored(store: Store, campaign: Campaign, numbers: Iterable[int], on_summary: OnSummary) -> None:
+def tell_stored(
+    store: Store, campaign: Campaign, numbers: Iterable[int], on_summary: OnSummary, *, with_faults: bool = True
+) -> None:
     """A run that cannot be read is told as one that the machine failed: it hides no other."""
     for number in numbers:
         try:
-            summary = of_stored(store.open(campaign.name, number))
+            summary = of_stored(store.open(campaign.name, number), with_faults=with_faults)
         except Refusal as refusal:
             seed = campaign.plan_of(number).seed
             summary = Summary(number=number, seed=seed, status="infrastructure", valid=None, reason=str(refusal))

@@ -158,10 +158,10 @@ def mark(store: Store, campaign: str, number: int, plan: Plan, reason: str) -> S
     return _of_record(record)
 
 
-def of_stored(stored: StoredRun) -> Summary:
-    """A run that is in the store already, faults and all."""
-    if "events" not in stored.record.files:
-        return _of_record(stored.record)  # it was never executed to its end
+def of_stored(stored: StoredRun, *, with_faults: bool = True) -> Summary:
+    """A run that is in the store already. Its faults stand in a table: without them it is told eighty times quicker."""
+    if not with_faults or "events" not in stored.record.files:
+        return _of_record(stored.record)  # or it was never executed to its end
     events = [row for row in stored.table("events").to_pylist() if row["fault"] != "exit"]
     return msgspec.structs.replace(
         _of_record(stored.record),

@@ -41,12 +41,13 @@ class SoFar:
         """Rule and anomaly: what the promises allow, and was seen."""
         self.doubts: Counter[str] = Counter()
         self.toothless: Counter[str] = Counter()
-        self.rows = self.fired = 0
+        self.runs = self.rows = self.fired = 0
         self._codes: set[ExitCode] = set()
         self._broken: list[Summary] = []
         self._not_executed: list[Summary] = []
 
     def take(self, summary: Summary) -> None:
+        self.runs += 1
         self.classes[summary.run_class] += 1
         self._codes.add(summary.exit_code)
         self.rows += summary.rows
@@ -66,10 +67,6 @@ class SoFar:
         way.runs += 1
         if summary.number < way.first:
             way.first, way.seed = summary.number, summary.seed
-
-    @property
-    def runs(self) -> int:
-        return self.classes.total()
 
     @property
     def exit_code(self) -> ExitCode:

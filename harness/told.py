@@ -56,18 +56,18 @@ def tell_many(console: Console, where: str, telling: Telling, total: int) -> Non
 
 def tell_found(console: Console, where: str, so_far: SoFar, head: str) -> None:
     """Under a heading: what was found in all runs together, then the first few that are worth a look."""
-    lines = [head, *_ways(so_far), *_allowed(so_far), *_doubts(so_far), *_faults(so_far)]
+    lines = [head, *_ways(so_far, where), *_allowed(so_far), *_doubts(so_far), *_faults(so_far)]
     console.print(escape("\n".join(lines)), highlight=False, soft_wrap=True)
     for summary in so_far.worth_a_look:
         tell_one(console, where, summary)
 
 
-def _ways(so_far: SoFar) -> Iterator[str]:
-    """Runs that fail alike, together."""
+def _ways(so_far: SoFar, where: str) -> Iterator[str]:
+    """Runs that fail alike, together, with the command that shows the first of them again."""
     ways = so_far.ways_by_runs
     for way in ways[:MOST_SIGNATURES]:
-        first = written_number(way.first)
-        yield f"  {short_name(way.signature)}  {way.name}: {way.runs} runs, first {first}   {way.signature}"
+        yield f"  {short_name(way.signature)}  {way.name}: {way.runs} runs   {way.signature}"
+        yield f"            first: tidemark replay {where}/{written_number(way.first)}"
     if len(ways) > MOST_SIGNATURES:
         yield f"  and {len(ways) - MOST_SIGNATURES} more ways to fail"
 

@@ -88,6 +88,16 @@ def test_the_example_of_a_promise_is_its_first_run() -> None:
     assert cell.first_broken == 5
 
 
+def test_each_run_counts_once_by_what_it_was_promised_about_losses() -> None:
+    """Allowed where any loss was; a run that may not have been looked at says nothing."""
+    reads = Promise("vanished_read", "committed", "C3", "forbidden")
+    duplicates = Promise("duplicate", "committed", "6.6", "allowed")
+    cell = cell_of(
+        kept(FORBIDDEN, reads), kept(ALLOWED, reads), kept(NOT_JUDGED), kept(duplicates), ("unknown", ((FORBIDDEN, 0),))
+    )
+    assert cell.losses == {"forbidden": 1, "allowed": 1, "not judged": 1}
+
+
 def test_partitions_of_a_run_count_together() -> None:
     """A cell of a matrix is about a config, not about a partition."""
 
