@@ -25,7 +25,8 @@ def tell_soak(console: Console, where: str, so_far: SoFar, sessions: Sessions, *
     told, of_s = sessions.all(), written_seconds(sessions.for_s)
     ran_s = sum(each.ran_s for each in told)
     head = f"{so_far.runs:,} runs in {written_seconds(ran_s)} of {of_s}, {_rate(so_far, ran_s):.1f} a second"
-    tell_found(console, where, so_far, "\n".join((f"{head}: {counted(so_far) or 'nothing'}   ({where})", *_sessions(told))))
+    heading = "\n".join((f"{head}: {counted(so_far) or 'nothing'}   ({where})", *_sessions(told)))
+    tell_found(console, where, so_far, heading, faults_of=" in this session")
     if used_up:
         problem = f"the {of_s} of this soak are used up, so nothing was run"
         hint = f"a longer --for than {written_seconds(ran_s)} goes on; another --store begins anew"

@@ -54,9 +54,9 @@ def tell_many(console: Console, where: str, telling: Telling, total: int) -> Non
     tell_found(console, where, so_far, head)
 
 
-def tell_found(console: Console, where: str, so_far: SoFar, head: str) -> None:
+def tell_found(console: Console, where: str, so_far: SoFar, head: str, *, faults_of: str = "") -> None:
     """Under a heading: what was found in all runs together, then the first few that are worth a look."""
-    lines = [head, *_ways(so_far, where), *_allowed(so_far), *_doubts(so_far), *_faults(so_far)]
+    lines = [head, *_ways(so_far, where), *_allowed(so_far), *_doubts(so_far), *_faults(so_far, faults_of)]
     console.print(escape("\n".join(lines)), highlight=False, soft_wrap=True)
     for summary in so_far.worth_a_look:
         tell_one(console, where, summary)
@@ -83,10 +83,10 @@ def _doubts(so_far: SoFar) -> Iterator[str]:
         yield f"  not judged in {count} runs: {reason}"
 
 
-def _faults(so_far: SoFar) -> Iterator[str]:
+def _faults(so_far: SoFar, faults_of: str) -> Iterator[str]:
     if so_far.fired:
         said = ", ".join(f"{fault} {count}" for fault, count in so_far.toothless.most_common(8))
-        yield f"  {so_far.fired} faults fired; toothless: {said or 'none'}"
+        yield f"  {so_far.fired} faults fired{faults_of}; toothless: {said or 'none'}"
 
 
 # -- for programs -------------------------------------------------------------------------------------------------------
