@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import get_args
 
 from harness import told
-from harness.campaign import Campaign, campaign_of, find_run, run_campaign, single_run_of
+from harness.campaign import Campaign, by_workers, campaign_of, find_run, run_campaign, single_run_of
 from harness.execute import Summary, summary, verdict_of
+from harness.progress import SoMany, Telling
 from harness.run import check_abilities, run
 from harness.terminal import Terminal, put
 from harness.trace import trace
@@ -27,7 +28,6 @@ from model.plan import Plan
 from model.quantity import parse_duration
 from model.refusal import ExitCode, Refusal, near_miss
 from model.store import Store
-from model.verdict import exit_code_of_many
 from model.vocabulary import Message
 from workloads.catalogue import workload_named
 
@@ -75,24 +75,26 @@ def refuse_early(plan: Plan) -> None:
 
 
 def _carry_out(store: Store, campaign: Campaign, numbers: range, jobs: int, as_json: bool) -> int:
+    """Only a single run, and `--json`, which shows every run, keep what is known of each."""
     console = Terminal(stderr=as_json)
     where = f"{store.uri}/{campaign.name}"
-    already, interrupted = 0, False
-    with told.Telling(console, len(numbers)) as telling:
+    interrupted = False
+    workers = by_workers(store, campaign, min(jobs, len(numbers)))
+    with Telling(console, SoMany(len(numbers)), quiet=campaign.single, keeps=campaign.single or as_json) as telling:
         try:
-            already = run_campaign(store, campaign, numbers, min(jobs, len(numbers)), telling.take)
+            run_campaign(store, campaign, numbers, workers, telling.take, telling.take_stored)
         except KeyboardInterrupt:
             interrupted = True
-    if campaign.single and telling.summaries:
-        told.tell_one(console, where, telling.summaries[0])
+    if campaign.single and telling.kept:
+        told.tell_one(console, where, telling.kept[0])
     else:
-        told.tell_many(console, where, telling, already)
+        told.tell_many(console, where, telling, len(numbers))
     if as_json:
-        put(json.dumps(told.as_data(where, telling.summaries, len(numbers))))
+        put(json.dumps(told.as_data(where, telling.kept, len(numbers))))
     if interrupted:
         console.print("stopped by Ctrl-C; the same command goes on", highlight=False)
         return ExitCode.INTERRUPTED
-    return exit_code_of_many(found.exit_code for found in telling.summaries)
+    return telling.so_far.exit_code
 
 
 def replay_run(path: str, *, collect: Path | None, as_json: bool) -> int:
