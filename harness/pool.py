@@ -143,6 +143,8 @@ class _Pool:
                 break  # fewer hands, but the work goes on
             else:
                 raise InfrastructureFailure(f"no worker can be started: {self._failed_starts[-1]}")
+        if not self._no_more_will_come and all(worker.state == "idle" for worker in self._workers):
+            raise RuntimeError("the source of tasks waits for a result, and nobody works at one")
 
     def _send_home_the_surplus(self) -> None:
         """Others were quicker to start, or Ctrl-C: nobody waits for those that have not even begun."""
@@ -187,9 +189,7 @@ class _Pool:
     # -- listening ----------------------------------------------------------------------------------------------------
 
     def _listen(self) -> None:
-        nearest = min((worker.deadline for worker in self._workers if worker.state != "idle"), default=None)
-        if nearest is None:
-            raise RuntimeError("the source of tasks waits for a result, and nobody works at one")
+        nearest = min(worker.deadline for worker in self._workers if worker.state != "idle")
         for key, _ in self._selector.select(max(0.0, nearest - time.monotonic())):
             if key.data is None:
                 os.read(self._interrupts.reader, 100)  # it has woken us, and that is all it is for

@@ -6,11 +6,11 @@ Out    passes that move all events from one on, that put events into the order o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from harness.shrink.known import Known, Pass, first_of, schedule_in
+from harness.shrink.known import Fate, Known, Pass, first_of, is_sound, schedule_in
 from harness.shrink.rounder import DURATIONS, MS, S
 from model.plan import Plan
 from model.schedule import Event
@@ -46,11 +46,27 @@ def _earlier(event: Event, by_ns: int, from_ns: int) -> Event:
 
 
 def in_order(known: Known) -> Pass:
-    """By time, where nobody waits for anybody: the numbers that events wait for would be others."""
-    if any(event.when is not None for event in known.schedule):
+    """Events as they happened one after the other; whoever waits for one knows it by its new number."""
+    last = known.plan.for_ns
+    order = sorted(range(len(known.schedule)), key=lambda number: _when(known.schedule[number], known.fates[number], last))
+    if order == sorted(order):
         return known
-    ordered = tuple(sorted(known.schedule, key=lambda event: event.at_ns or 0))
-    return (yield from first_of(known, [msgspec.structs.replace(known.plan, schedule=ordered)]))
+    new = {number: i for i, number in enumerate(order)}
+    schedule = tuple(_renumbered(known.schedule[number], new) for number in order)
+    plan = msgspec.structs.replace(known.plan, schedule=schedule)
+    return (yield iter([plan])) or known if is_sound(plan) else known
+
+
+def _when(event: Event, fate: Fate, last_ns: int) -> int:
+    if event.at_ns is not None:
+        return event.at_ns
+    return last_ns if fate.fired_ns is None else fate.fired_ns
+
+
+def _renumbered(event: Event, new: Mapping[int, int]) -> Event:
+    if event.when is None or event.when.after is None:
+        return event
+    return msgspec.structs.replace(event, when=msgspec.structs.replace(event.when, after=new[event.when.after]))
 
 
 def shorter_run(known: Known) -> Pass:

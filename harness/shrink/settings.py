@@ -8,7 +8,7 @@ Out    passes: what only campaigns need; a workload with fewer processes at a lo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,6 +20,7 @@ from model.schedule import Condition, Event, Target
 
 RATES = (1, 2, 5, 10, 20, 50, 100)
 FEW = (1, 2, 3, 4, 5)
+_Value = TypeVar("_Value")
 PLAIN, PLAIN_PLAN = Workload(), Plan(tidemark=1)
 
 
@@ -52,31 +53,30 @@ def fewer_settings(known: Known) -> Pass:
     """Defaults if they do; else fewer topics, partitions and settings. One wrong rule, if it does."""
     for section in ("topics", "config"):
         known = yield from first_of(known, [msgspec.structs.replace(known.plan, **{section: getattr(PLAIN_PLAN, section)})])
+    known = yield from _smaller_topics(known)
+    for key in known.plan.config:
+        known = yield from first_of(known, [msgspec.structs.replace(known.plan, config=_without(known.plan.config, key))])
+    return (yield from first_of(known, (msgspec.structs.replace(known.plan, mutants=(each,)) for each in known.plan.mutants)))
+
+
+def _smaller_topics(known: Known) -> Pass:
     for name in known.plan.topics:
-        known = yield from first_of(known, _fewer_topics(known.plan, name))
-    for name in known.plan.topics:
-        known = yield from first_of(known, _smaller_topics(known.plan, name))
-    for name in known.plan.config:
-        config = {key: value for key, value in known.plan.config.items() if key != name}
-        known = yield from first_of(known, [msgspec.structs.replace(known.plan, config=config)])
-    fewer = [tuple(other for other in known.plan.mutants if other != mutant) for mutant in known.plan.mutants]
-    return (yield from first_of(known, [msgspec.structs.replace(known.plan, mutants=mutants) for mutants in fewer]))
+        known = yield from first_of(known, [msgspec.structs.replace(known.plan, topics=_without(known.plan.topics, name))])
+    for name, topic in known.plan.topics.items():
+        known = yield from first_of(known, [_with_topic(known.plan, name, partitions=count) for count in FEW])
+        for key in topic.config:
+            fewer = _without(known.plan.topics[name].config, key)
+            known = yield from first_of(known, [_with_topic(known.plan, name, config=fewer)])
+    return known
 
 
-def _fewer_topics(plan: Plan, name: str) -> Iterator[Plan]:
-    if name in plan.topics:
-        yield msgspec.structs.replace(plan, topics={name: plan.topics[name]})
-        yield msgspec.structs.replace(plan, topics={key: topic for key, topic in plan.topics.items() if key != name})
+def _with_topic(plan: Plan, name: str, **changes: Any) -> Plan:
+    topic = msgspec.structs.replace(plan.topics[name], **changes)
+    return msgspec.structs.replace(plan, topics={**plan.topics, name: topic})
 
 
-def _smaller_topics(plan: Plan, name: str) -> Iterator[Plan]:
-    topic = plan.topics[name]
-    smaller = [msgspec.structs.replace(topic, partitions=partitions) for partitions in FEW]
-    smaller += [
-        msgspec.structs.replace(topic, config={key: value for key, value in topic.config.items() if key != gone})
-        for gone in topic.config
-    ]
-    return (msgspec.structs.replace(plan, topics={**plan.topics, name: each}) for each in smaller)
+def _without(mapping: Mapping[str, _Value], key: str) -> dict[str, _Value]:
+    return {name: value for name, value in mapping.items() if name != key}
 
 
 def a_plain_seed(known: Known) -> Pass:
