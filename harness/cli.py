@@ -35,6 +35,7 @@ Json = Annotated[
 ]
 StorePath = Annotated[str, typer.Option("--store", metavar="PATH", help="Where runs are kept.")]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run in a store: STORE/campaign/number.")]
+Jobs = Annotated[int | None, typer.Option(metavar="N", min=1, help="Worker processes; without it, one per core.")]
 Overrides = Annotated[
     list[str],
     typer.Option("--set", metavar="PATH=VALUE", help="Replace one field of the plan; the path is written with slashes."),
@@ -164,6 +165,22 @@ def replay(
     from harness.commands import replay_run
 
     return replay_run(path, collect=collect, as_json=as_json)
+
+
+@app.command(epilog="Example: tidemark shrink store/nightly/00412 --budget 10m")
+def shrink(
+    path: Run,
+    budget: Annotated[str, typer.Option(metavar="TIME", help="Stop searching after this long and keep the best so far.")] = "10m",
+    signature: Annotated[
+        str, typer.Option(metavar="SHORT", help="Which failure; without it, the first of the run's verdict.")
+    ] = "",
+    jobs: Jobs = None,
+    as_json: Json = False,
+) -> int:
+    """Find the smallest schedule that still fails the way RUN failed."""
+    from harness.shrink.command import shrink_run
+
+    return shrink_run(path, signature=signature, budget=budget, jobs=jobs, as_json=as_json)
 
 
 @app.command(epilog="Example: tidemark trace store/runs/00000 --from 4s --to 9s --node n1")
