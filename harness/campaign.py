@@ -4,7 +4,7 @@ In     a plan, how many runs, how many workers, a store
 Out    every run in the store, whole or marked; a `Summary` of each, as soon as it is known
 Keeps  a number that is in the store is not run again, so the same command goes on after any interruption. The campaign's name
        carries the plan's digest: another plan is another campaign
-Not    what a run is (harness/execute.py), who executes it and who replaces the dead (harness/pool.py)
+Not    what a run is (harness/execute.py), who executes it and who replaces the dead (harness/pool.py, harness/spark_pool.py)
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from collections.abc import Callable
 import msgspec
 
 from harness.execute import Summary, execute, mark, of_stored, plan_of_run
-from harness.pool import Crew, Result, run_pool
+from harness.pool import Crew, Result, RunPool, run_pool
+from harness.shared_store import announce, check_here, holds
 from harness.worker import Work
 from model import plan as plans
-from model.identity import check_campaign_name
+from model.identity import check_campaign_name, run_id
 from model.leftovers import sweep
 from model.plan import Plan
 from model.plan_file import from_data
-from model.refusal import Refusal
+from model.refusal import InfrastructureFailure, Refusal
 from model.store import RunExists, Store
 
 SINGLE_RUNS = "runs"
@@ -32,7 +33,7 @@ OnSummary = Callable[[Summary], None]
 class Campaign(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker must know to execute any run of it."""
 
-    store: str
+    store: str  # where every worker finds it: an absolute path, or a URI
     name: str
     plan: msgspec.Raw  # canonical JSON
     single: bool = False
@@ -53,14 +54,18 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
 def campaign_of(store: Store, name: str, plan: Plan) -> Campaign:
     """The campaign of this plan under this name: the same for the same plan, so that it can be taken up again."""
     full = check_campaign_name(f"{name}-{plans.digest(plan)[:DIGITS]}")
-    return Campaign(store=store.uri, name=full, plan=msgspec.Raw(plans.to_json(plan)))
+    return Campaign(store=_for_everybody(store), name=full, plan=msgspec.Raw(plans.to_json(plan)))
 
 
 def single_run_of(store: Store, plan: Plan) -> tuple[Campaign, int]:
     """A run by itself gets the next free number among its like; what a dead one has left there is tidied away first."""
     sweep(store, SINGLE_RUNS)
-    campaign = Campaign(store=store.uri, name=SINGLE_RUNS, plan=msgspec.Raw(plans.to_json(plan)), single=True)
+    campaign = Campaign(store=_for_everybody(store), name=SINGLE_RUNS, plan=msgspec.Raw(plans.to_json(plan)), single=True)
     return campaign, _next_number(store, SINGLE_RUNS)
+
+
+def _for_everybody(store: Store) -> str:
+    return store.uri if store.local is None else str(store.local)
 
 
 def _next_number(store: Store, campaign: str) -> int:
@@ -71,6 +76,7 @@ def worker(setup: bytes) -> Work:
     """What runs in a worker process (harness/worker.py)."""
     campaign = msgspec.json.decode(setup, type=Campaign)
     store = Store(campaign.store)
+    check_here(store, campaign.name)
 
     def work(number: int) -> bytes:
         return msgspec.json.encode(_executed(store, campaign, number))
@@ -82,6 +88,8 @@ def _executed(store: Store, campaign: Campaign, number: int) -> Summary:
     """Where somebody else was quicker: of a campaign it is the same run; a single run is another one, under the next number."""
     while True:
         try:
+            if not campaign.single and holds(store, campaign.name, number):
+                raise RunExists  # a worker stored it and could not say so any more
             return execute(store, campaign.name, number, campaign.plan_of(number))
         except RunExists:
             if not campaign.single:
@@ -89,7 +97,9 @@ def _executed(store: Store, campaign: Campaign, number: int) -> Summary:
             number = _next_number(store, campaign.name)
 
 
-def run_campaign(store: Store, campaign: Campaign, numbers: range, jobs: int, on_summary: OnSummary) -> int:
+def run_campaign(
+    store: Store, campaign: Campaign, numbers: range, jobs: int, on_summary: OnSummary, pool: RunPool = run_pool
+) -> int:
     """Execute what is missing among these numbers. How many were there already; they are told first.
 
     A refusal is raised before any worker is started; Ctrl-C lets the running ones finish.
@@ -100,9 +110,13 @@ def run_campaign(store: Store, campaign: Campaign, numbers: range, jobs: int, on
     for number in (number for number in numbers if number in known):
         on_summary(of_stored(store.open(campaign.name, number)))
 
+    announce(store, campaign.name)
+
     def on_result(number: int, result: Result) -> None:
         if result.status == "done":
-            on_summary(msgspec.json.decode(result.data, type=Summary))
+            summary = msgspec.json.decode(result.data, type=Summary)
+            _refuse_another_store(store, campaign.name, summary.number)
+            on_summary(summary)
         else:
             on_summary(mark(store, campaign.name, number, campaign.plan_to_mark(number), _why(result)))
 
@@ -113,8 +127,14 @@ def run_campaign(store: Store, campaign: Campaign, numbers: range, jobs: int, on
         jobs=jobs,
         limit_s=limit_s(first),
     )
-    run_pool(crew, (number for number in numbers if number not in known), on_result)
+    pool(crew, (number for number in numbers if number not in known), on_result)
     return len(known & set(numbers))
+
+
+def _refuse_another_store(store: Store, campaign: str, number: int) -> None:
+    if not holds(store, campaign, number):
+        said = f"the run {run_id(campaign, number)} was executed, and is not in {store.uri}"
+        raise InfrastructureFailure(f"{said}: does this path lead to one directory on every worker?")
 
 
 def _why(result: Result) -> str:

@@ -34,6 +34,10 @@ Json = Annotated[
 ]
 StorePath = Annotated[str, typer.Option("--store", metavar="PATH", help="Where runs are kept.")]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run in a store: STORE/campaign/number.")]
+Master = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Execute on a Spark: spark://host:port, or local[4] (docs/spark.md).", show_default=False),
+]
 Overrides = Annotated[
     list[str],
     typer.Option("--set", metavar="PATH=VALUE", help="Replace one field of the plan; the path is written with slashes."),
@@ -79,7 +83,8 @@ def run(
     runs: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="A campaign of so many runs, each with its own seed.")
     ] = None,
-    jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Worker processes; without it, one per core.")] = None,
+    jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="How many at once; without it, one per core.")] = None,
+    master: Master = None,
     store: StorePath = "store",
     mutant: Annotated[str, typer.Option(metavar="NAMES", help="Wrong rules to switch on, such as B11 or B11,B13.")] = "",
     overrides: Overrides = [],  # noqa: B006  typer reads the default and never changes it
@@ -87,9 +92,10 @@ def run(
 ) -> int:
     """Run a plan in the simulator, once or many times; the same command goes on with a campaign that was interrupted."""
     from harness.commands import run_plan
+    from harness.hands import Hands
 
     more = [*overrides, *([] if seed is None else [f"seed={seed}"]), *([f"mutants=[{mutant}]"] if mutant else [])]
-    return run_plan(plan, more, runs=runs, jobs=jobs, store=store, as_json=as_json)
+    return run_plan(plan, more, runs=runs, hands=Hands(jobs=jobs, master=master), store=store, as_json=as_json)
 
 
 @app.command(epilog="Example: tidemark replay store/runs/00000 --collect directories")
