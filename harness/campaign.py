@@ -6,7 +6,7 @@ Out    every run in the store, whole or marked; a `Summary` of each, as soon as 
 Keeps  run i is of plan i % their number: interrupted anywhere, a campaign has run all its plans equally often. A number that is
        in the store is not run again, so the same command goes on after any interruption. The campaign's name carries the digest
        of its plans: other plans are another campaign
-Not    what a run is (harness/execute.py), who executes it and who replaces the dead (harness/pool.py)
+Not    what a run is (harness/execute.py), who executes it and who replaces the dead (harness/pool.py, harness/spark_pool.py)
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from harness.execute import Summary, execute, mark, of_stored, plan_of_run
-from harness.pool import Crew, Result, run_pool
+from harness.pool import Crew, Result, RunPool, run_pool
+from harness.shared_store import announce, check_here, holds
 from harness.worker import Work
 from model import plan as plans
-from model.identity import check_campaign_name
+from model.identity import check_campaign_name, run_id
 from model.leftovers import sweep
 from model.plan import Plan
 from model.plan_file import from_data
-from model.refusal import Refusal
+from model.refusal import InfrastructureFailure, Refusal
 from model.store import RunExists, Store
 
 SINGLE_RUNS = "runs"
@@ -37,7 +38,7 @@ Execute = Callable[[Iterable[int], OnSummary], None]
 class Campaign(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker must know to execute any run of it."""
 
-    store: str
+    store: str  # where every worker finds it: an absolute path, or a URI
     name: str
     plans: tuple[msgspec.Raw, ...]  # canonical JSON
     single: bool = False
@@ -68,7 +69,7 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
 def campaign_of(store: Store, name: str, *of: Plan) -> Campaign:
     """The campaign of these plans under this name: the same for the same plans, so that it can be taken up again."""
     full = check_campaign_name(f"{name}-{_digest(of)[:DIGITS]}")
-    return Campaign(store=store.uri, name=full, plans=tuple(msgspec.Raw(plans.to_json(plan)) for plan in of))
+    return Campaign(store=_for_everybody(store), name=full, plans=tuple(msgspec.Raw(plans.to_json(plan)) for plan in of))
 
 
 def _digest(of: Sequence[Plan]) -> str:
@@ -80,8 +81,12 @@ def _digest(of: Sequence[Plan]) -> str:
 def single_run_of(store: Store, plan: Plan) -> tuple[Campaign, int]:
     """A run by itself gets the next free number among its like; what a dead one has left there is tidied away first."""
     sweep(store, SINGLE_RUNS)
-    campaign = Campaign(store=store.uri, name=SINGLE_RUNS, plans=(msgspec.Raw(plans.to_json(plan)),), single=True)
+    campaign = Campaign(store=_for_everybody(store), name=SINGLE_RUNS, plans=(msgspec.Raw(plans.to_json(plan)),), single=True)
     return campaign, _next_number(store, SINGLE_RUNS)
+
+
+def _for_everybody(store: Store) -> str:
+    return store.uri if store.local is None else str(store.local)
 
 
 def _next_number(store: Store, campaign: str) -> int:
@@ -95,6 +100,7 @@ def worker(setup: bytes) -> Work:
     """What runs in a worker process (harness/worker.py)."""
     campaign = msgspec.json.decode(setup, type=Campaign)
     store = Store(campaign.store)
+    check_here(store, campaign.name)
 
     def work(number: int) -> bytes:
         return msgspec.json.encode(_executed(store, campaign, number))
@@ -106,6 +112,8 @@ def _executed(store: Store, campaign: Campaign, number: int) -> Summary:
     """Where somebody else was quicker: of a campaign it is the same run; a single run is another one, under the next number."""
     while True:
         try:
+            if not campaign.single and holds(store, campaign.name, number):
+                raise RunExists  # a worker stored it and could not say so any more
             return execute(store, campaign.name, number, campaign.plan_of(number))
         except RunExists:
             if not campaign.single:
@@ -149,8 +157,9 @@ def tell_stored(
         on_summary(summary)
 
 
-def by_workers(store: Store, campaign: Campaign, jobs: int) -> Execute:
-    """By worker processes of this machine. A run whose worker dies or hangs is marked; Ctrl-C lets the running ones finish."""
+def by_workers(store: Store, campaign: Campaign, jobs: int, pool: RunPool = run_pool) -> Execute:
+    """By worker processes, of this machine or of a Spark's. A run whose worker dies or hangs is marked; Ctrl-C lets the running
+    ones finish."""
     crew = Crew(
         name=campaign.name,
         work="harness.campaign:worker",
@@ -162,13 +171,22 @@ def by_workers(store: Store, campaign: Campaign, jobs: int) -> Execute:
     def run(numbers: Iterable[int], on_summary: OnSummary) -> None:
         def on_result(number: int, result: Result) -> None:
             if result.status == "done":
-                on_summary(msgspec.json.decode(result.data, type=Summary))
+                summary = msgspec.json.decode(result.data, type=Summary)
+                _refuse_another_store(store, campaign.name, summary.number)
+                on_summary(summary)
             else:
                 on_summary(mark(store, campaign.name, number, campaign.plan_to_mark(number), _why(result)))
 
-        run_pool(crew, numbers, on_result)
+        announce(store, campaign.name)
+        pool(crew, numbers, on_result)
 
     return run
+
+
+def _refuse_another_store(store: Store, campaign: str, number: int) -> None:
+    if not holds(store, campaign, number):
+        said = f"the run {run_id(campaign, number)} was executed, and is not in {store.uri}"
+        raise InfrastructureFailure(f"{said}: does this path lead to one directory on every worker?")
 
 
 def _why(result: Result) -> str:

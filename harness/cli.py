@@ -35,14 +35,16 @@ Json = Annotated[
 ]
 StorePath = Annotated[str, typer.Option("--store", metavar="PATH", help="Where runs are kept.")]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run in a store: STORE/campaign/number.")]
-Jobs = Annotated[int | None, typer.Option(metavar="N", min=1, help="Worker processes; without it, one per core.")]
+Master = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Execute on a Spark: spark://host:port, or local[4] (docs/spark.md).", show_default=False),
+]
 Overrides = Annotated[
     list[str],
     typer.Option("--set", metavar="PATH=VALUE", help="Replace one field of the plan; the path is written with slashes."),
 ]
-
 Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Replaces the plan's seed.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Worker processes; without it, one per core.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="How many runs at once; without it, one per core.")]
 Mutant = Annotated[str, typer.Option("--mutant", metavar="NAMES", help="Wrong rules to switch on, such as B11 or B11,B13.")]
 Plans = Annotated[
     list[str],
@@ -98,6 +100,7 @@ def run(
         int | None, typer.Option(metavar="N", min=1, help="A campaign of so many runs, each with its own seed.")
     ] = None,
     jobs: Jobs = None,
+    master: Master = None,
     store: StorePath = "store",
     mutant: Mutant = "",
     overrides: Overrides = [],  # noqa: B006  typer reads the default and never changes it
@@ -105,8 +108,10 @@ def run(
 ) -> int:
     """Run a plan in the simulator, once or many times; the same command goes on with a campaign that was interrupted."""
     from harness.commands import run_plan
+    from harness.hands import Hands
 
-    return run_plan(plan, with_seed_and_mutants(overrides, seed, mutant), runs=runs, jobs=jobs, store=store, as_json=as_json)
+    more, hands = with_seed_and_mutants(overrides, seed, mutant), Hands(jobs=jobs, master=master)
+    return run_plan(plan, more, runs=runs, hands=hands, store=store, as_json=as_json)
 
 
 @app.command(epilog="Example: tidemark matrix presets --runs 20 · tidemark matrix nightly.yaml --set for=10s --mutant B36")
@@ -118,6 +123,7 @@ def matrix(
     ] = False,
     seed: Seed = None,
     jobs: Jobs = None,
+    master: Master = None,
     store: StorePath = "store",
     mutant: Mutant = "",
     overrides: Overrides = [],  # noqa: B006
@@ -128,9 +134,12 @@ def matrix(
 
     The same command goes on with a matrix that was interrupted, and with a larger --runs adds to one that is complete.
     """
+    from harness.hands import Hands
     from harness.matrix_command import Options, run_matrix
 
-    options = Options(runs=runs, jobs=jobs, store=store, resume=resume, prunes=not no_prune, as_json=as_json)
+    options = Options(
+        runs=runs, hands=Hands(jobs=jobs, master=master), store=store, resume=resume, prunes=not no_prune, as_json=as_json
+    )
     return run_matrix(plans, with_seed_and_mutants(overrides, seed, mutant), options)
 
 
@@ -140,6 +149,7 @@ def soak(
     for_: Annotated[str, typer.Option("--for", metavar="TIME", help="How long, such as 8h: all sessions together.")],
     seed: Seed = None,
     jobs: Jobs = None,
+    master: Master = None,
     store: StorePath = "store",
     mutant: Mutant = "",
     overrides: Overrides = [],  # noqa: B006
@@ -147,9 +157,10 @@ def soak(
     as_json: Json = False,
 ) -> int:
     """Run a plan again and again until the time is used up; interrupted or killed, the same command goes on with what is left."""
+    from harness.hands import Hands
     from harness.soak import Options, run_soak
 
-    options = Options(for_=for_, jobs=jobs, store=store, prunes=not no_prune, as_json=as_json)
+    options = Options(for_=for_, hands=Hands(jobs=jobs, master=master), store=store, prunes=not no_prune, as_json=as_json)
     return run_soak(plan, with_seed_and_mutants(overrides, seed, mutant), options)
 
 

@@ -7,7 +7,6 @@ Out    exit codes; everything for people goes to the terminal, or to standard er
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
@@ -15,6 +14,7 @@ from typing import get_args
 from harness import told
 from harness.campaign import Campaign, by_workers, campaign_of, find_run, run_campaign, single_run_of
 from harness.execute import Summary, summary, verdict_of
+from harness.hands import Hands
 from harness.progress import SoMany, Telling
 from harness.run import check_abilities, run
 from harness.terminal import Terminal, put
@@ -35,11 +35,10 @@ DEFAULT_PLAN = "tidemark: 1\n"
 MESSAGES: tuple[str, ...] = get_args(Message)
 
 
-def run_plan(
-    path: Path | None, overrides: Sequence[str], *, runs: int | None, jobs: int | None, store: str, as_json: bool
-) -> int:
+def run_plan(path: Path | None, overrides: Sequence[str], *, runs: int | None, hands: Hands, store: str, as_json: bool) -> int:
     """One run with the plan's own seed, or a campaign."""
     plan = the_plan(path, overrides)
+    hands.refuse(plan, single=runs is None)
     opened = Store(store)
     if runs is None:
         campaign, number = single_run_of(opened, plan)
@@ -48,7 +47,7 @@ def run_plan(
         campaign = campaign_of(opened, "default" if path is None else path.stem, plan)
         numbers = range(runs)
     refuse_early(campaign.plan_of(numbers.start))
-    return _carry_out(opened, campaign, numbers, jobs or os.cpu_count() or 1, as_json)
+    return _carry_out(opened, campaign, numbers, hands, as_json)
 
 
 def the_plan(path: Path | None, overrides: Sequence[str]) -> Plan:
@@ -74,13 +73,14 @@ def refuse_early(plan: Plan) -> None:
     world.make(plan)
 
 
-def _carry_out(store: Store, campaign: Campaign, numbers: range, jobs: int, as_json: bool) -> int:
+def _carry_out(store: Store, campaign: Campaign, numbers: range, hands: Hands, as_json: bool) -> int:
     """Only a single run, and `--json`, which shows every run, keep what is known of each."""
     console = Terminal(stderr=as_json)
     where = f"{store.uri}/{campaign.name}"
     interrupted = False
-    workers = by_workers(store, campaign, min(jobs, len(numbers)))
-    with Telling(console, SoMany(len(numbers)), quiet=campaign.single, keeps=campaign.single or as_json) as telling:
+    telling = Telling(console, SoMany(len(numbers)), quiet=campaign.single, keeps=campaign.single or as_json)
+    with hands.pool(campaign.name, console.print) as pool, telling:
+        workers = by_workers(store, campaign, hands.at_most(len(numbers)), pool)
         try:
             run_campaign(store, campaign, numbers, workers, telling.take, telling.take_stored)
         except KeyboardInterrupt:

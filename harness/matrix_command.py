@@ -7,7 +7,6 @@ Out    every cell run so many times, the table of cells; the exit code of all ru
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 
 import msgspec
@@ -17,6 +16,7 @@ from harness import told
 from harness.campaign import Campaign, OnSummary, by_workers, campaign_of, run_campaign
 from harness.commands import refuse_early
 from harness.execute import Summary
+from harness.hands import Hands
 from harness.many_plans import ManyPlans, many_plans
 from harness.matrix_told import Cells, cells_as_data, tell_cells
 from harness.progress import SoMany, Telling
@@ -29,7 +29,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """What may be said beside the plans."""
 
     runs: int
-    jobs: int | None
+    hands: Hands
     store: str
     resume: bool
     prunes: bool
@@ -41,7 +41,7 @@ def run_matrix(words: Sequence[str], overrides: Sequence[str], options: Options)
     many = many_plans(words, overrides, prunes=options.prunes)
     store = Store(options.store)
     campaign = campaign_of(store, many.name, *many.plans)
-    refuse_all(campaign)
+    refuse_all(campaign, options.hands)
     if options.resume and not store.numbers(campaign.name):
         problem = f"there is nothing to resume: {campaign.name} has no runs"
         raise Refusal(problem, where="--resume", allowed="the plans and options it was begun with; or no --resume, to begin it")
@@ -52,10 +52,11 @@ def run_matrix(words: Sequence[str], overrides: Sequence[str], options: Options)
 
 def _carry_out(store: Store, campaign: Campaign, many: ManyPlans, options: Options, console: Console) -> int:
     numbers = range(options.runs * len(many.cells))
-    workers = by_workers(store, campaign, min(options.jobs or os.cpu_count() or 1, len(numbers)))
     where = f"{store.uri}/{campaign.name}"
     cells, interrupted = Cells(campaign, many), False
-    with Telling(console, SoMany(len(numbers))) as telling:
+    hands = options.hands
+    with hands.pool(campaign.name, console.print) as pool, Telling(console, SoMany(len(numbers))) as telling:
+        workers = by_workers(store, campaign, hands.at_most(len(numbers)), pool)
         try:
             on_summary, on_stored = each_of(telling.take, cells.take), each_of(telling.take_stored, cells.take)
             run_campaign(store, campaign, numbers, workers, on_summary, on_stored)
@@ -73,10 +74,12 @@ def _carry_out(store: Store, campaign: Campaign, many: ManyPlans, options: Optio
     return code
 
 
-def refuse_all(campaign: Campaign) -> None:
+def refuse_all(campaign: Campaign, hands: Hands) -> None:
     """Every plan is looked at before anything starts."""
     for cell in range(len(campaign.plans)):
-        refuse_early(campaign.plan_of(cell))
+        plan = campaign.plan_of(cell)
+        hands.refuse(plan, single=False)
+        refuse_early(plan)
 
 
 def tell_dropped(console: Console, many: ManyPlans) -> None:

@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import os
 import selectors
-import signal
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -26,6 +24,7 @@ from typing import Literal
 
 import msgspec
 
+from harness.interrupts import Interrupts
 from harness.worker import END_LIMIT_S, START_LIMIT_S, Answer, Ready, Worker
 from model.refusal import InfrastructureFailure
 
@@ -52,6 +51,8 @@ class Result(msgspec.Struct, frozen=True):
 
 
 OnResult = Callable[[int, Result], None]
+RunPool = Callable[[Crew, Iterable[int], OnResult], None]
+"""`run_pool`, or another one that keeps the same promises (harness/spark_pool.py)."""
 
 
 def run_pool(crew: Crew, tasks: Iterable[int | None], on_result: OnResult) -> None:
@@ -61,7 +62,7 @@ def run_pool(crew: Crew, tasks: Iterable[int | None], on_result: OnResult) -> No
     """
     if crew.jobs < 1:
         raise ValueError(f"a pool needs a worker, not {crew.jobs}")
-    with _Interrupts() as interrupts:
+    with Interrupts() as interrupts:
         pool = _Pool(crew, tasks, on_result, interrupts)
         try:
             pool.run()
@@ -71,38 +72,10 @@ def run_pool(crew: Crew, tasks: Iterable[int | None], on_result: OnResult) -> No
         raise KeyboardInterrupt
 
 
-class _Interrupts:
-    """Ctrl-C, counted instead of raised: so it never falls between a result and its report. Only the main thread can listen."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.reader, self._writer = os.pipe()  # wakes whoever waits for other things
-        os.set_blocking(self._writer, False)
-
-    def __enter__(self) -> _Interrupts:
-        self._before = signal.getsignal(signal.SIGINT)
-        in_main_thread = threading.current_thread() is threading.main_thread()
-        self._listens = in_main_thread and self._before not in (signal.SIG_IGN, None)  # ignored by nohup: then by us as well
-        if self._listens:
-            signal.signal(signal.SIGINT, self._note)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._listens:
-            signal.signal(signal.SIGINT, self._before)
-        os.close(self.reader)
-        os.close(self._writer)
-
-    def _note(self, *_: object) -> None:
-        self.count += 1
-        with suppress(BlockingIOError):
-            os.write(self._writer, b".")
-
-
 class _Pool:
     """Who is where, and what happens next."""
 
-    def __init__(self, crew: Crew, tasks: Iterable[int | None], on_result: OnResult, interrupts: _Interrupts) -> None:
+    def __init__(self, crew: Crew, tasks: Iterable[int | None], on_result: OnResult, interrupts: Interrupts) -> None:
         self._crew = crew
         self._tasks = iter(tasks)
         self._exhausted = False

@@ -10,7 +10,6 @@ Not    how time is kept (harness/sessions.py), what a run is (harness/campaign.p
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
@@ -19,6 +18,7 @@ import msgspec
 
 from harness import told
 from harness.campaign import Campaign, by_workers, campaign_of, taken_up, tell_stored
+from harness.hands import Hands
 from harness.many_plans import ManyPlans, many_plans
 from harness.matrix_command import each_of, refuse_all, tell_dropped
 from harness.matrix_told import Cells, cells_as_data, tell_cells
@@ -35,7 +35,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """What may be said beside the plan."""
 
     for_: str
-    jobs: int | None
+    hands: Hands
     store: str
     prunes: bool
     as_json: bool
@@ -47,7 +47,7 @@ def run_soak(word: str, overrides: Sequence[str], options: Options) -> int:
     many = many_plans([word], overrides, prunes=options.prunes)
     store = Store(options.store)
     campaign = campaign_of(store, f"soak-{many.name}", *many.plans)
-    refuse_all(campaign)
+    refuse_all(campaign, options.hands)
     with Sessions(_directory(store, campaign), for_s) as sessions:
         return _Soak(store, campaign, many, sessions, options).run()
 
@@ -101,8 +101,9 @@ class _Soak:
         return taken
 
     def _execute(self, numbers: Iterator[int]) -> None:
-        workers = by_workers(self.store, self.campaign, self.options.jobs or os.cpu_count() or 1)
-        with self.sessions.begin(lambda: self.telling.executed):
+        hands = self.options.hands
+        with hands.pool(self.campaign.name, self.console.print) as pool, self.sessions.begin(lambda: self.telling.executed):
+            workers = by_workers(self.store, self.campaign, hands.at_most(None), pool)
             workers(numbers, each_of(self.telling.take, self.cells.take))
 
     def _told(self, *, used_up: bool, interrupted: bool) -> int:

@@ -12,9 +12,9 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from harness.progress import PLAIN_EVERY_S
 from harness.shrink.known import Known
 from harness.shrink.rounds import Rounds
-from harness.told import PLAIN_EVERY_S
 from model.quantity import write_duration
 
 
