@@ -18,6 +18,7 @@ from model.plan import Plan, digest, to_data
 from model.plan_file import from_data
 from model.refusal import Refusal
 from model.schedule import Event, Schedule
+from model.verdict import Valid
 
 
 class Fate(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +36,7 @@ class Fate(msgspec.Struct, frozen=True, kw_only=True):
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What one trial showed. One that came to no end showed nothing."""
 
+    valid: Valid = "unknown"
     signatures: tuple[str, ...] = ()
     fates: tuple[Fate, ...] = ()
     digest: str | None = None

@@ -46,15 +46,23 @@ def _earlier(event: Event, by_ns: int, from_ns: int) -> Event:
 
 
 def in_order(known: Known) -> Pass:
+    """By time, where times are out of order."""
+    return (yield from first_of(known, [_ordered(known)]))
+
+
+def told_in_order(known: Known) -> Pass:
+    """Those that waited as well, where they fired."""
+    plan = _ordered(known)
+    return known if plan == known.plan or not is_sound(plan) else (yield iter([plan])) or known
+
+
+def _ordered(known: Known) -> Plan:
     """Events as they happened one after the other; whoever waits for one knows it by its new number."""
     last = known.plan.for_ns
     order = sorted(range(len(known.schedule)), key=lambda number: _when(known.schedule[number], known.fates[number], last))
-    if order == sorted(order):
-        return known
     new = {number: i for i, number in enumerate(order)}
     schedule = tuple(_renumbered(known.schedule[number], new) for number in order)
-    plan = msgspec.structs.replace(known.plan, schedule=schedule)
-    return (yield iter([plan])) or known if is_sound(plan) else known
+    return msgspec.structs.replace(known.plan, schedule=schedule)
 
 
 def _when(event: Event, fate: Fate, last_ns: int) -> int:

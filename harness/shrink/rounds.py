@@ -44,6 +44,10 @@ class Rounds:
     def trials(self) -> int:
         return len(self._needed) - 1  # nobody counts the plan that it began with
 
+    @property
+    def tried(self) -> int:
+        return len(self._outcomes) - 1
+
     # -- as a source of tasks ---------------------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[int | None]:

@@ -14,11 +14,12 @@ from harness.shrink.deleting import fewer_events, fewer_events_elsewhere
 from harness.shrink.events import simpler_events
 from harness.shrink.happened import pinned
 from harness.shrink.known import Known, Pass, is_sound, with_event
-from harness.shrink.moments import earlier, in_order, shorter_run
+from harness.shrink.moments import earlier, in_order, shorter_run, told_in_order
 from harness.shrink.settings import a_plain_seed, fewer_nodes, fewer_settings, plainly, smaller_workload
 
 PASSES = (
     fewer_events,
+    in_order,
     earlier,
     shorter_run,
     fewer_events_elsewhere,
@@ -39,7 +40,7 @@ def search(known: Known) -> Pass:
         before = known.plan
         for each in PASSES:
             known = yield from each(known)
-    known = yield from in_order(known)
+    known = yield from told_in_order(known)
     return (yield from fewer_events(known))  # nothing may hang on the order; but then it is not the plan that was looked at
 
 

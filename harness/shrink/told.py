@@ -50,5 +50,5 @@ class Telling:
         left_s = max(0, round(self._budget_s - (now_s - self._began_s)))
         events = len(rounds.best.schedule)
         return (
-            f"{events} of {self._events} events left after {rounds.trials} trials; at most {write_duration(left_s * 10**9)} more"
+            f"{events} of {self._events} events left after {rounds.tried} trials; at most {write_duration(left_s * 10**9)} more"
         )

@@ -32,7 +32,8 @@ def tried(plan: Plan) -> Outcome:
     """The same for the same plan, whenever and wherever."""
     recorded = run(plan, schedule_of(plan), world_of(plan).make(plan))
     verdict = verdict_of("trial/0", plan, recorded, history.to_table(recorded.rows))
-    return Outcome(signatures=verdict.signatures, fates=_fates(plan, recorded), digest=recorded.digest)
+    fates = _fates(plan, recorded)
+    return Outcome(valid=verdict.valid, signatures=verdict.signatures, fates=fates, digest=recorded.digest)
 
 
 def _fates(plan: Plan, recorded: Recorded) -> tuple[Fate, ...]:

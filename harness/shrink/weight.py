@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from harness.shrink.spoken import spoken
@@ -34,6 +35,7 @@ def weight(plan: Plan) -> Weight:
         _characters(text),
         sum((event.at_ns or 0) + (event.for_ns or 0) for event in events),
         *_of_the_run(plan),
+        _out_of_order(events),
     )
 
 
@@ -72,3 +74,8 @@ def _of_the_run(plan: Plan) -> Weight:
         len(plan.mutants),
         _characters(json.dumps(rest, ensure_ascii=False)),
     )
+
+
+def _out_of_order(events: Sequence[Event]) -> int:
+    """Neighbours of which the later one comes first."""
+    return sum(earlier > later for earlier, later in pairwise(event.at_ns for event in events if event.at_ns is not None))

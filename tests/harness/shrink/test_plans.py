@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from harness.shrink.known import Fate, Known, Outcome, Pass, is_sound
-from harness.shrink.moments import earlier, in_order, shorter_run
+from harness.shrink.moments import earlier, in_order, shorter_run, told_in_order
 from harness.shrink.search import search
 from harness.shrink.settings import fewer_nodes, fewer_settings, smaller_workload
 from harness.shrink.spoken import spoken
@@ -73,12 +73,18 @@ def test_events_stand_in_the_order_in_which_they_happened() -> None:
     """Whoever waits for one knows it by its new number."""
     waits = Event(when=Condition(after=0), fault="kill", target="leader")
     plan = a_plan(at(5 * S), at(9 * S), waits, at(1 * S))  # the third fires half a second behind the first
-    assert after(in_order, plan).schedule == (
+    assert after(told_in_order, plan).schedule == (
         at(1 * S),
         at(5 * S),
         Event(when=Condition(after=1), fault="kill", target="leader"),
         at(9 * S),
     )
+
+
+def test_times_are_put_in_order_on_the_way() -> None:
+    """So that a search that is cut short tells its story from the beginning, too."""
+    assert times(after(in_order, a_plan(at(5 * S), at(1 * S)))) == [1 * S, 5 * S]
+    assert times(after(in_order, a_plan(at(5 * S), at(1 * S)), lambda plan: times(plan)[0] == 5 * S)) == [5 * S, 1 * S]
 
 
 # -- settings -----------------------------------------------------------------------------------------------------------------
