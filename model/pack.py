@@ -168,6 +168,10 @@ def packs_of(store: Store, campaign: str) -> list[Place]:
 class OtherVersion(Refusal):
     """A pack that was made by another Tidemark: nothing is wrong with it, but it is of no use here."""
 
+    def __init__(self, found: int, where: str) -> None:
+        super().__init__(f"a pack of version {found}", where=where, allowed=f"version {VERSION}")
+        self.found = found
+
 
 def open_pack(store: Store, place: Place) -> Pack:
     """A `Refusal` where it is not what was written."""
@@ -186,8 +190,8 @@ def open_pack(store: Store, place: Place) -> Pack:
 
 def _unreadable(data: bytes, why: str, where: str) -> Refusal:
     try:
-        if msgspec.json.decode(data, type=_AnyVersion).schema != VERSION:
-            return OtherVersion("a pack of another version", where=where, allowed=f"version {VERSION}")
+        if (found := msgspec.json.decode(data, type=_AnyVersion).schema) != VERSION:
+            return OtherVersion(found, where)
     except ValueError:
         pass
     return Refusal(f"not a pack: {why}", where=where)
