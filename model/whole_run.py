@@ -49,10 +49,13 @@ def read_whole(store: Store, campaign: str, number: int) -> WholeRun:
     look = _look(store, campaign, number)
     run = store.open(campaign, number)
     files = {name: run.bytes_of(name) for name in run.record.files}
+    history = run.history_in(files["history"]) if "history" in files else None
+    if history is not None and history.about.run_id != run.record.run_id:
+        raise Refusal(f"this is the history of {history.about.run_id}", where=f"{run.record.run_id}: history.parquet")
     return WholeRun(
         record=run.record,
         plan_json=files.get("plan", b""),
-        history=run.history_in(files["history"]) if "history" in files else None,
+        history=history,
         tables={name: run.table_in(name, files[name]) for name in evidence.NAMES if name in files},
         look=look,
     )

@@ -26,6 +26,8 @@ ORDER: Final[tuple[str, ...]] = ("new", "new here", "still failing", "flaky", "n
 
 ENOUGH: Final = 8
 """Valid runs on each side, from which on figures are compared."""
+ENOUGH_FOR_RATES: Final = 5
+"""Judged runs on each side, from which on a failure can be called fixed."""
 NEGLIGIBLE: Final = 0.05
 """A change that may be smaller than this is not worth a word, however sure."""
 SLOWER_IS_MORE: Final = {"recovery_s": True, "append_p99_ms": True, "appends_per_s": False}
@@ -110,8 +112,7 @@ def _changes(now: Failures, before: Failures) -> Iterator[Change]:
 
 def _change(name: str, signature: str, here: Cell | None, there: Cell | None, shown: Failing, known: tuple[str, ...]) -> Change:
     counts = (*_counts(here, signature), *_counts(there, signature))
-    rate = newcombe(*counts)
-    what = _what(counts, rate, known)
+    what = _what(counts, known, _sure(here, there))
     some = here or there
     return Change(
         what=what,
@@ -124,7 +125,7 @@ def _change(name: str, signature: str, here: Cell | None, there: Cell | None, sh
         judged=counts[1],
         failing_before=counts[2],
         judged_before=counts[3],
-        rate=rate,
+        rate=newcombe(*counts),
         known_in=known if what == "new here" else (),
         first=shown.first,
     )
@@ -137,7 +138,19 @@ def _counts(cell: Cell | None, signature: str) -> tuple[int, int]:
     return (failing.runs if failing else 0), cell.judged
 
 
-def _what(counts: tuple[int, int, int, int], rate: Interval, known: tuple[str, ...]) -> What:
+def _sure(here: Cell | None, there: Cell | None) -> bool:
+    """A cell in which nothing fails any more: one failure that has many signatures is fixed with all of them, however rare each is."""
+    if here is None or there is None or here.broken:
+        return False
+    return _no_luck(0, here.judged, there.broken, there.judged)
+
+
+def _no_luck(failing: int, judged: int, failing_before: int, judged_before: int) -> bool:
+    """The interval is not to be trusted with a handful of runs."""
+    return min(judged, judged_before) >= ENOUGH_FOR_RATES and newcombe(failing, judged, failing_before, judged_before)[1] < 0
+
+
+def _what(counts: tuple[int, int, int, int], known: tuple[str, ...], sure: bool) -> What:
     failing, judged, failing_before, judged_before = counts
     if failing and not failing_before:
         return "new here" if known else "new"
@@ -145,7 +158,7 @@ def _what(counts: tuple[int, int, int, int], rate: Interval, known: tuple[str, .
         return "flaky" if failing < judged and failing_before < judged_before else "still failing"
     if not judged:
         return "not run again"
-    return "fixed" if rate[1] < 0 else "not seen again"
+    return "fixed" if sure or _no_luck(*counts) else "not seen again"
 
 
 # -- figures ------------------------------------------------------------------------------------------------------------

@@ -61,6 +61,7 @@ class Cell(msgspec.Struct):
     words: str
     judged: int = 0
     valid: int = 0
+    broken: int = 0
     failing: dict[str, Failing] = msgspec.field(default_factory=dict)
     figures: dict[str, Sums] = msgspec.field(default_factory=lambda: {name: Sums() for name in COMPARED})
     """Logarithms, of valid runs only: one that was stopped by its failure is no slower for it."""
@@ -81,6 +82,7 @@ def failures_of(batches: Iterable[pa.RecordBatch]) -> Failures:
 
 def _add(cell: Cell, row: Mapping[str, Any]) -> None:
     cell.judged += 1
+    cell.broken += row["valid"] == "invalid"
     if row["valid"] == "valid":
         cell.valid += 1
         for name, sums in cell.figures.items():

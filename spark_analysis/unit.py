@@ -66,6 +66,7 @@ class _Judging:
         self._store = Store(unit.store)
         self._notes: list[str] = []
         self._rotten = False
+        self._opened: list[Place] = []
         self._packed = self._from_packs()
         self._good: list[WholeRun] = []
 
@@ -83,6 +84,7 @@ class _Judging:
             wanted = set(self._unit.numbers) - found.keys()
             try:
                 pack = open_pack(self._store, place)
+                self._opened.append(place)
                 found |= {run.number: run for run in pack.runs(wanted & pack.current(self._store, self._unit.campaign))}
             except OtherVersion as other:
                 if other.found < VERSION:
@@ -119,7 +121,7 @@ class _Judging:
         except (TidemarkError, OSError, pa.ArrowException) as error:
             self._notes.append(f"{self._unit.campaign}: its runs could not be packed: {_sentence(error)}")
             return
-        for place in self._unit.packs:
+        for place in self._opened:
             if self._unit.numbers[0] <= place.first and place.last <= self._unit.numbers[-1]:
                 drop_pack(self._store, place)
 
