@@ -233,6 +233,24 @@ def check(
     return check_file(file, form, Mode(density=density, copies=copies, freshness=freshness), allow, as_json=as_json)
 
 
+@app.command(epilog="Example: tidemark analyze store --baseline last-night")
+def analyze(
+    store: Annotated[str, typer.Argument(metavar="STORE", help="A store, or one campaign in it: STORE/campaign.")],
+    master: Annotated[
+        str, typer.Option(metavar="URL", help="Which Spark, such as spark://host:port; `pool` needs no Java.")
+    ] = "local[*]",
+    baseline: Annotated[
+        str | None, typer.Option(metavar="STORE", help="Runs to compare with, cell by cell.", show_default=False)
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Cores to use; without it, all of them.")] = None,
+    as_json: Json = False,
+) -> int:
+    """Judge every stored run again and say what all of them show: failures by signature, cells, what is new, what is rotten."""
+    from harness.analyze import analyze_store
+
+    return analyze_store(store, master=master, baseline=baseline, jobs=jobs, as_json=as_json)
+
+
 @app.command(epilog="Example: tidemark doctor --require docker,java")
 def doctor(
     require: Annotated[str, typer.Option(metavar="PARTS", help="Exit with 4 when one of these is missing.")] = "",

@@ -41,9 +41,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 def cell_of(plan: Plan) -> str:
     """Eight hex digits."""
-    data = {key: value for key, value in to_data(plan).items() if key not in _NOT_OF_THE_CELL}
     if plan.drawn:
-        data["schedule"] = "swarm"
+        plan = msgspec.structs.replace(plan, schedule="swarm")
+    data = {key: value for key, value in to_data(plan).items() if key not in _NOT_OF_THE_CELL}
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:DIGITS]
 
 
