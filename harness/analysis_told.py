@@ -19,7 +19,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from checkers.rule_words import because
-from harness.told import PLAIN_EVERY_S
+from harness.progress import PLAIN_EVERY_S
 from spark_analysis.analysis import Analysis
 from spark_analysis.analysis import Progress as Known
 from spark_analysis.comparison import ENOUGH, Change, Comparison, Shift, What

@@ -128,10 +128,6 @@ class Store:
         found = self._list(self.base)
         return sorted(info.base_name for info in found if self._is_directory(f"{self.base}/{info.base_name}/{RUNS}"))
 
-    def numbers(self, campaign: str) -> list[int]:
-        """Of every run that is there, whether or not it can be read. Costs one look at each."""
-        return sorted(number for number, _, _ in self._run_files(f"{self._campaign(campaign)}/{RUNS}"))
-
     def runs(self, campaign: str) -> list[RunEntry]:
         """Every run that can be read, by number."""
         return list(self.listing(campaign).runs)
