@@ -31,7 +31,7 @@ def the_matrix(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, li
     code = tidemark(["matrix", *words, "--json"])
     captured = capsys.readouterr()
     with capsys.disabled():
-        print("\n" + captured.err[captured.err.rindex(" cells; in each of them") - 3 :])
+        print("\n" + captured.err[captured.err.index("\nobserved ") :])
     cells: list[Cell] = json.loads(captured.out)["cells"]
     return code, cells
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from pathlib import Path
 
@@ -90,8 +91,7 @@ def test_ctrl_c_ends_it_cleanly_and_the_same_command_goes_on(tmp_path: Path) -> 
     assert code == 130, said
     assert "1 sessions, 0 of them killed" in said
     assert "; Ctrl-C" in said
-    assert "stopped by Ctrl-C, 59m" in said
-    assert "the same command goes on" in said
+    assert re.search(r"stopped by Ctrl-C, 5\dm\d\ds left; the same command goes on", said)
     assert workers_of(store) == []
     (campaign,) = Store(store).campaigns()
     assert {entry.status for entry in Store(store).runs(campaign)} == {"done"}
