@@ -2,18 +2,18 @@
 
 In     an empty directory: everything that they write stays below it
 Out    `url` for `--master`; workers that can be killed with their executors, and new ones
-Keeps  every port is one that the system has given. Processes are ended by pid, and by the kernel when the tests die first; whatever
-       an executor starts carries a mark of this cluster in its environment, so that a stray one is found
+Keeps  every port is one that the system has given. Processes are ended by pid, and by the kernel when the tests die first;
+       whatever an executor starts carries a mark of this cluster in its environment, so that a stray one is found
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import re
 import signal
 import subprocess
+import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
@@ -26,7 +26,8 @@ from tests.harness.pool_watch import processes_with, read_of, wait_until
 
 MARK = "TIDEMARK_TEST_CLUSTER"
 WORKERS = 2
-PARENT_DIED = 1  # PR_SET_PDEATHSIG
+# PR_SET_PDEATHSIG, SIGTERM: the kernel ends it when the process of the tests dies. It stays through exec.
+BEGIN = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 15); os.execv(sys.argv[1], sys.argv[1:])"
 PORT = re.compile(r"Successfully started service '(\w+)' on port (\d+)")
 
 
@@ -38,13 +39,13 @@ class SparkCluster:
         self.mark = f"{os.getpid()}-{directory.name}"
         self.workers: list[subprocess.Popen[bytes]] = []
         self._masters: list[subprocess.Popen[bytes]] = []
-        self._started = 0
+        self._names: list[str] = []  # of all workers that there ever were
 
     def __enter__(self) -> SparkCluster:
         try:
             self._masters.append(self._start("master", "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1"))
             self.url = f"spark://127.0.0.1:{self._port('master', 'sparkMaster')}"
-            self.web_port = self._port("master", "MasterUI")
+            self._web_port = self._port("master", "MasterUI")
             self.heal()
         except BaseException:
             self.__exit__()
@@ -71,12 +72,12 @@ class SparkCluster:
         """As many workers as there were at first."""
         self.workers = [worker for worker in self.workers if worker.poll() is None]
         for _ in range(WORKERS - len(self.workers)):
-            self._started += 1
-            words = ("-c", "1", "-m", "1g", self.url)
-            self.workers.append(
-                self._start(f"worker-{self._started}", "org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", *words)
-            )
-        wait_until(lambda: self.alive_workers() == WORKERS or self._somebody_has_gone())
+            name = f"worker-{len(self._names) + 1}"
+            words = ("--host", "127.0.0.1", "-c", "1", "-m", "1g", self.url)
+            self.workers.append(self._start(name, "org.apache.spark.deploy.worker.Worker", *words))
+            self._names.append(name)
+        wanted = {self._port(name, "sparkWorker") for name in self._names[-WORKERS:]}
+        wait_until(lambda: wanted <= self._registered() or self._somebody_has_gone())
 
     def kill(self, worker: subprocess.Popen[bytes]) -> list[int]:
         """SIGKILL, to the worker and to its executors; which these were. Their Python processes have to end by themselves."""
@@ -101,10 +102,10 @@ class SparkCluster:
         """Everything that was started here, and by whatever was started here."""
         return processes_with(f"{MARK}={self.mark}")
 
-    def alive_workers(self) -> int:
-        """As the master sees it."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.web_port}/json/", timeout=30) as answer:
-            return sum(worker["state"] == "ALIVE" for worker in json.load(answer)["workers"])
+    def _registered(self) -> set[int]:
+        """The ports of those that the master knows and takes for alive: for a moment also one that was just killed."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self._web_port}/json/", timeout=30) as answer:
+            return {worker["port"] for worker in json.load(answer)["workers"] if worker["state"] == "ALIVE"}
 
     def said(self, name: str) -> str:
         return (self.directory / f"{name}.log").read_text(errors="replace")
@@ -116,14 +117,24 @@ class SparkCluster:
         home = Path(pyspark.origin).parent
         with (self.directory / f"{name}.log").open("wb") as log:
             return subprocess.Popen(
-                [str(home / "bin" / "spark-class"), main, "--port", "0", "--webui-port", "0", *words],
+                [
+                    sys.executable,
+                    "-c",
+                    BEGIN,
+                    str(home / "bin" / "spark-class"),
+                    main,
+                    "--port",
+                    "0",
+                    "--webui-port",
+                    "0",
+                    *words,
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=self.directory,
                 env=self._environment(home, name),
                 start_new_session=True,
-                preexec_fn=_end_with_the_tests,
             )
 
     def _environment(self, home: Path, name: str) -> dict[str, str]:
@@ -159,10 +170,6 @@ class SparkCluster:
 
     def _logs(self) -> Iterator[Path]:
         yield from sorted(self.directory.glob("*.log"))
-
-
-def _end_with_the_tests() -> None:
-    ctypes.CDLL(None).prctl(PARENT_DIED, signal.SIGTERM)
 
 
 def _parent(pid: int) -> int:

@@ -21,7 +21,7 @@ org.apache.spark.api.python.PythonException: ...
 """
 DIED = """An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.
 : org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 2.0 failed 8 times, most recent failure: \
-Lost task 0.7 in stage 2.0 (TID 3) (far executor 1): ExecutorLostFailure (executor 1 exited caused by one of the running tasks)
+Lost task 0.7 in stage 2.0 (TID 3) (far executor 1): ExecutorLostFailure (executor 1 exited)
 \tat org.apache.spark.scheduler.DAGScheduler.failJobAndIndependentStages(DAGScheduler.scala:2898)
 Caused by: java.io.EOFException
 """
@@ -42,8 +42,7 @@ class Gone(Exception):
         (RuntimeError(PYTHON), "ModuleNotFoundError: No module named 'harness'"),
         (
             RuntimeError(DIED),
-            "Lost task 0.7 in stage 2.0 (TID 3) (far executor 1): "
-            "ExecutorLostFailure (executor 1 exited caused by one of the running tasks)",
+            "Lost task 0.7 in stage 2.0 (TID 3) (far executor 1): ExecutorLostFailure (executor 1 exited)",
         ),
         (RuntimeError(STOPPED), "java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext."),
         (RuntimeError("plain"), "plain"),

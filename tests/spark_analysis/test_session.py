@@ -1,4 +1,4 @@
-"""A session of Spark comes and goes without a trace: no process, no file, no variable, no changed Ctrl-C, not a word of its own."""
+"""A session of Spark comes and goes without a trace: no process, file or variable, no changed Ctrl-C, not a word of its own."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_sessions_follow_each_other_without_a_trace(scratch: Path, tmp_path: Pat
     assert marked("first") == []
     with (
         pytest.raises(
-            SparkFailure, match="^Spark: ValueError: no 2, please\n[^$]*ERROR .* failed 8 times; aborting job$"
+            SparkFailure, match=r"^Spark: ValueError: no 2, please\n[^$]*ERROR .* failed 8 times; aborting job$"
         ) as failure,
         spark_session("local[1]", "second") as session,
     ):
