@@ -1,7 +1,7 @@
 """spark_analysis/failure.py: what Spark says when something failed, in one sentence.
 
 In     an exception of pyspark or py4j: forty lines of Java around the one that matters; Spark's own log
-Out    that line; `SparkFailure`, exit code 4; the last lines of the log that are no stack trace
+Out    that line; `SparkFailure`, exit code 4; the last errors of the log without their stack traces
 """
 
 from __future__ import annotations
@@ -52,5 +52,5 @@ def last_lines(log: Path) -> str:
             written = file.read().decode(errors="replace").splitlines()
     except OSError:
         return ""
-    lines = [line for line in written if line.strip() and not line.startswith(("\t", " "))]
+    lines = [line for line in written if " ERROR " in line] or [line for line in written if line[:1].strip()]
     return "".join(f"\n  {line[:KEPT_COLUMNS]}" for line in lines[-KEPT_LINES:])

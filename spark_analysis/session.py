@@ -15,7 +15,7 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,6 +30,7 @@ from spark_analysis.settings import environment_of, settings_of
 
 __all__ = ["NoJava", "NoSpark", "SparkFailure", "spark_session"]
 
+SET_BY_PYSPARK = ("SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE")  # for as long as the session lives
 END_LIMIT_S = 15.0  # its shutdown hooks tell the master and remove what they wrote
 
 
@@ -136,6 +137,7 @@ def _end(gateway: Any) -> None:
     SparkSession._instantiatedSession = SparkSession._activeSession = None
     with suppress(Exception):
         gateway.shutdown()
+    _set_variables(SET_BY_PYSPARK, {})
     _end_process(gateway.proc)
 
 
@@ -153,15 +155,22 @@ def _end_process(jvm: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def _environment(wanted: Mapping[str, str]) -> Iterator[None]:
-    """Ours, for a moment: pyspark takes the environment from nowhere else."""
+    """Ours, for a moment: pyspark takes these things from nowhere else."""
     before = dict(os.environ)
+    changed = {key for key in wanted.keys() | before.keys() if wanted.get(key) != before.get(key)}
     try:
-        os.environ.clear()
-        os.environ.update(wanted)
+        _set_variables(changed, wanted)
         yield
     finally:
-        os.environ.clear()
-        os.environ.update(before)
+        _set_variables(changed, before)
+
+
+def _set_variables(names: Iterable[str], values: Mapping[str, str]) -> None:
+    for name in names:
+        if name in values:
+            os.environ[name] = values[name]
+        else:
+            os.environ.pop(name, None)
 
 
 @contextmanager
