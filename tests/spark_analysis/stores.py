@@ -77,6 +77,7 @@ def copy_run(store: Store, campaign: str, source: int, number: int) -> None:
     verdict = run.record.verdict
     rewrite(
         new,
+        campaign=campaign,
         number=number,
         verdict=None if verdict is None else msgspec.structs.replace(verdict, run_id=run_id(campaign, number)),
         files={**run.record.files, "history": stored(new / "history.parquet")},
