@@ -73,6 +73,8 @@ class OnPool:
             else:
                 failed(index, result.reason)
 
+        if not units:
+            return
         setup = msgspec.json.encode(_Setup(tuple(units), str(into), self._work))
         crew = Crew(
             name="analysis",

@@ -7,11 +7,11 @@ Keeps  without a usable Java the same analysis runs on worker processes, and say
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 
 from harness import analysis_told
 from harness.analysis_pool import OnPool
@@ -59,7 +59,7 @@ def _engine(master: str, jobs: int, console: Terminal) -> Iterator[Engine]:
     if master == POOL:
         yield OnPool(jobs)
         return
-    if importlib.util.find_spec("pyspark") is None:
+    if find_spec("pyspark") is None:
         yield _instead(console, "pyspark is not installed", "pip install 'tidemark[spark]'", jobs)
         return
     with ExitStack() as stack:

@@ -139,7 +139,7 @@ def _counts(cell: Cell | None, signature: str) -> tuple[int, int]:
 
 
 def _sure(here: Cell | None, there: Cell | None) -> bool:
-    """A cell in which nothing fails any more: a failure with many signatures is fixed with all of them, however rare each is."""
+    """A cell in which nothing fails any more: one failure of many signatures is fixed with all of them, however rare each."""
     if here is None or there is None or here.broken:
         return False
     return _no_luck(0, here.judged, there.broken, there.judged)

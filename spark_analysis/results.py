@@ -175,7 +175,7 @@ class Writing:
         """The tables of the analysis before this one, and of such as were killed long ago; a young one may still be at work."""
         old_ns = time.time_ns() - FORGOTTEN_NS
         for info in self._filesystem.get_file_info(pafs.FileSelector(self.place, allow_not_found=True)):
-            forgotten = info.base_name == before or (info.mtime_ns or old_ns) < old_ns
+            forgotten = info.base_name == before or (info.mtime_ns is not None and info.mtime_ns < old_ns)
             if _TABLES.fullmatch(info.base_name) and info.base_name != self._name and forgotten:
                 with suppress(OSError):
                     self._filesystem.delete_dir(info.path)

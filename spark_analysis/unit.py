@@ -11,6 +11,7 @@ Not    how a campaign is cut into units (spark_analysis/planning.py), who works 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import msgspec
 import pyarrow as pa
@@ -90,6 +91,8 @@ class _Judging:
                 if other.found < VERSION:
                     drop_pack(self._store, place)
             except Exception as error:  # noqa: BLE001  whatever it is: it is only a cache, and the runs are still there
+                if not Path(place.path).exists():
+                    continue  # somebody else has just replaced it
                 self._rotten = True
                 self._notes.append(f"a rotten pack was made again from its runs: {_sentence(error)}")
                 drop_pack(self._store, place)

@@ -18,20 +18,41 @@ import pyarrow.parquet as pq
 from harness.execute import execute, plan_of_run
 from model import history, run_record
 from model.identity import run_id
-from model.plan import Plan, Topic, Workload
+from model.plan import Judge, Nodes, Plan, Topic, Workload
+from model.quantity import Rate
 from model.run_record import RunRecord, StoredFile
+from model.schedule import Event
 from model.store import Store
 from model.verdict import Verdict
 
 PLAN = Plan(tidemark=1, for_ns=2 * 10**9)
-OTHER_CELLS = (
-    msgspec.structs.replace(PLAN, workload=Workload(acks=1)),
-    msgspec.structs.replace(PLAN, topics={"t": Topic(partitions=2, config={"min.insync.replicas": 1})}),
-)
+SECOND = 10**9
+
+
+def losing_plan(first: str, second: str) -> Plan:
+    """Two brokers, one of them paused until the other is the whole ISR; then one is killed. Where that was the leader, B36 elects
+    the one that lacks what was acknowledged meanwhile."""
+    return Plan(
+        tidemark=1,
+        for_ns=6 * SECOND,
+        nodes=Nodes(brokers=2, controllers=1),
+        topics={"t": Topic(replicas=2, config={"min.insync.replicas": 1})},
+        workload=Workload(processes=3, rate=Rate(30, "s")),
+        judge=Judge(on_violation="off"),
+        schedule=(
+            Event(at_ns=SECOND // 2, fault="pause", target=first, for_ns=7 * SECOND // 2),
+            Event(at_ns=39 * SECOND // 10, fault="kill", target=second, for_ns=SECOND),
+        ),
+    )
+
+
+LOSES = losing_plan("follower", "leader")
+LOSES_NOW_AND_THEN = losing_plan("any-broker", "any-broker")
+MUTANT = "B36"
 
 
 def simulate(store: Store, campaign: str, numbers: Sequence[int], plan: Plan = PLAN) -> None:
-    """Real runs."""
+    """Real runs: those with two brokers take a fifteenth of a second each."""
     for number in numbers:
         execute(store, campaign, number, plan_of_run(plan, campaign, number, single=False))
 
@@ -56,6 +77,7 @@ def copy_run(store: Store, campaign: str, source: int, number: int) -> None:
     verdict = run.record.verdict
     rewrite(
         new,
+        campaign=campaign,
         number=number,
         verdict=None if verdict is None else msgspec.structs.replace(verdict, run_id=run_id(campaign, number)),
         files={**run.record.files, "history": stored(new / "history.parquet")},
