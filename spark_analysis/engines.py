@@ -10,6 +10,7 @@ Not    what is done with a unit (spark_analysis/unit.py), with the pieces (spark
 from __future__ import annotations
 
 import gc
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -60,7 +61,7 @@ class OnSpark:
     def __init__(self, session: Any, work: Work = judge_unit) -> None:
         self._session, self._work = session, work
         self._stopping = False
-        self.name = f"Spark {session.version} on {session.sparkContext.master}"
+        self.name = f"Spark {session.version} on {_as_people_write_it(session.sparkContext.master)}"
 
     def run(self, units: Sequence[Unit], take: Take) -> None:
         size = UNITS_PER_CORE * max(1, int(self._session.sparkContext.defaultParallelism))
@@ -159,3 +160,8 @@ def _sent(index: int, piece: Piece) -> dict[str, Any]:
 
 def _received(row: dict[str, Any]) -> Piece:
     return Piece(unpacked_rows(row["rows"]), tuple(row["notes"]))
+
+
+def _as_people_write_it(master: str) -> str:
+    """`local[2]`: that such a master is also told how often to try (spark_analysis/settings.py) is nobody's concern."""
+    return re.sub(r"^(local\[[^],]+),\d+\]$", r"\1]", master)

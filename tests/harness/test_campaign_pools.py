@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from harness import campaign as campaigns
-from harness.campaign import Campaign, campaign_of, run_campaign, worker
+from harness.campaign import Campaign, by_workers, campaign_of, run_campaign, worker
 from harness.execute import Summary
 from harness.pool import Crew, OnResult, Result
 from harness.shared_store import announce
@@ -56,7 +56,7 @@ def test_a_run_that_was_stored_and_not_told_is_found_and_not_executed_again(tmp_
     """Its executor was killed between the two. What is told of it is what is stored."""
     store, seen = Store(tmp_path), list[Summary]()
     campaign = campaign_of(store, "night", SHORT)
-    run_campaign(store, campaign, range(3), 1, seen.append, InThisProcess(forgets=1))
+    run_campaign(store, campaign, range(3), by_workers(store, campaign, 1, InThisProcess(forgets=1)), seen.append)
     assert executed == [0, 1, 2]
     assert [summary.number for summary in seen] == [0, 1, 2]
     assert seen[1].digest == store.record(campaign.name, 1).trace_digest
@@ -67,7 +67,8 @@ def test_a_run_that_went_into_another_store_does_not_count(tmp_path: Path) -> No
     store, seen = Store(tmp_path / "ours"), list[Summary]()
     campaign = campaign_of(store, "night", SHORT)
     with pytest.raises(InfrastructureFailure, match=f"{campaign.name}/00000 was executed, and is not in {tmp_path}/ours"):
-        run_campaign(store, campaign, range(3), 1, seen.append, InThisProcess(elsewhere=str(tmp_path / "theirs")))
+        pool = InThisProcess(elsewhere=str(tmp_path / "theirs"))
+        run_campaign(store, campaign, range(3), by_workers(store, campaign, 1, pool), seen.append)
     assert seen == []
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.campaign import campaign_of, run_campaign
+from harness.campaign import by_workers, campaign_of, run_campaign
 from harness.execute import Summary
 from harness.hands import Hands
 from harness.pool import Crew, Result
@@ -57,7 +57,8 @@ def test_a_local_spark_does_what_the_pool_does(tmp_path: Path) -> None:
     with Hands(master="local[2]").pool("quick", print) as on_spark:
         for name, pool in (("spark", [on_spark]), ("pool", [])):
             store = Store(tmp_path / name)
-            run_campaign(store, campaign_of(store, "quick", plan), range(6), 2, told[name].append, *pool)
+            campaign = campaign_of(store, "quick", plan)
+            run_campaign(store, campaign, range(6), by_workers(store, campaign, 2, *pool), told[name].append)
         setup = json.dumps({"notes": str(tmp_path)}).encode()
         crew = Crew(name="bad", work="tests.harness.pool_work:misbehaves", setup=setup, jobs=2, limit_s=2)
         seen: dict[int, Result] = {}
