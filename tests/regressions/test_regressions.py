@@ -15,6 +15,7 @@ FILES = sorted(HERE.glob("*.yaml"))
 REGRESSIONS = [read_regression(file) for file in FILES]
 LINES = [(regression, expected) for regression in REGRESSIONS for expected in regression.expected]
 MOST_EVENTS = 6
+AGAIN = "Where seeds changed: find a failing run of this mutant again, `tidemark shrink` it, and put the result here"
 
 
 @pytest.mark.parametrize(("regression", "expected"), LINES, ids=[f"{found.name}, {line.rules}" for found, line in LINES])
@@ -24,7 +25,7 @@ def test_what_is_expected_is_seen(regression: Regression, expected: Expected) ->
     if expected.seen == "valid":
         assert (outcome.valid, outcome.signatures) == ("valid", ())
     else:
-        assert expected.seen in outcome.signatures
+        assert expected.seen in outcome.signatures, f"{regression.name} shows nothing any more. {AGAIN}"
 
 
 @pytest.mark.parametrize("regression", REGRESSIONS, ids=lambda regression: regression.name)
