@@ -39,7 +39,7 @@ class SparkCluster:
         self.mark = f"{os.getpid()}-{directory.name}"
         self.workers: list[subprocess.Popen[bytes]] = []
         self._masters: list[subprocess.Popen[bytes]] = []
-        self._names: list[str] = []  # of all workers that there ever were
+        self._names: dict[int, str] = {}  # of all workers that there ever were, by pid
 
     def __enter__(self) -> SparkCluster:
         try:
@@ -74,9 +74,10 @@ class SparkCluster:
         for _ in range(WORKERS - len(self.workers)):
             name = f"worker-{len(self._names) + 1}"
             words = ("--host", "127.0.0.1", "-c", "1", "-m", "1g", self.url)
-            self.workers.append(self._start(name, "org.apache.spark.deploy.worker.Worker", *words))
-            self._names.append(name)
-        wanted = {self._port(name, "sparkWorker") for name in self._names[-WORKERS:]}
+            worker = self._start(name, "org.apache.spark.deploy.worker.Worker", *words)
+            self.workers.append(worker)
+            self._names[worker.pid] = name
+        wanted = {self._port(self._names[worker.pid], "sparkWorker") for worker in self.workers}
         wait_until(lambda: wanted <= self._registered() or self._somebody_has_gone())
 
     def kill(self, worker: subprocess.Popen[bytes]) -> list[int]:
