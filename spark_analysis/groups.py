@@ -5,7 +5,7 @@ Out    one row per group: how many runs of each verdict, which anomalies, how lo
        fast it went, latencies over all of its runs
 Keeps  pure: the same rows give the same table, whoever judged the runs. What is held grows with the number of groups, never with
        the number of runs: figures are moments and histograms that add up
-Not    which failures there are (spark_analysis/signatures.py), whether anything got worse (spark_analysis/comparison.py)
+Not    which failures there are (spark_analysis/failing.py), whether anything got worse (spark_analysis/comparison.py)
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Out    `STORE/analysis/` or `STORE/<campaign>/analysis/`: analysis.json, put las
        that belongs to it: rows, groups, signatures, comparison. `latest` opens them again
 Keeps  whoever reads meets the tables of one analysis, the old one or the new one, never some of each; the schema's version stands
        in every file. A store that may only be read is analysed all the same: then the tables go with the analysis
-Not    what is in a table (spark_analysis/rows.py, groups.py, signatures.py, comparison.py)
+Not    what is in a table (spark_analysis/rows.py, groups.py, failing.py, comparison.py)
 """
 
 from __future__ import annotations
