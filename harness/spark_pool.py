@@ -37,7 +37,7 @@ MOST_JOBS = 64  # at once: each has a thread; where there are more cores, a job 
 TRIES = 2  # for a number whose process died
 FAILED_JOBS = 3  # in a row; Spark has tried each task several times by then
 WATCH_S = 5.0
-PATIENCE_S = 120.0  # without any task being executed
+PATIENCE_S = 180.0  # without any task being executed
 GRACE_S = 3.0
 END_LIMIT_S = 5.0
 

@@ -20,7 +20,7 @@ from tests.harness.pool_work import DIES, HANGS, RAISES
 from tests.interop.on_spark import assert_same_as_on_a_pool, assert_whole, kill_one_at_work
 from tests.spark_cluster import SparkCluster
 
-pytestmark = [pytest.mark.needs("java"), pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.needs("java"), pytest.mark.xdist_group("spark"), pytest.mark.timeout(900)]
 
 
 def test_a_worker_killed_in_the_middle_costs_nothing_but_time(spark_cluster: SparkCluster, tmp_path: Path) -> None:
