@@ -18,7 +18,7 @@ import msgspec
 
 from harness.pool import Crew, Result, run_pool
 from harness.worker import Work as PoolWork
-from spark_analysis.engines import Take, packed_rows, unpacked_rows
+from spark_analysis.engines import Take, packed_rows, settle, unpacked_rows
 from spark_analysis.unit import Piece, Unit, lost, together
 
 LIMIT_S = 1800.0  # for one unit: a hundred times what it takes
@@ -88,6 +88,7 @@ class OnPool:
 
 def worker(setup: bytes) -> PoolWork:
     """What runs in a worker process (harness/worker.py)."""
+    settle()
     told = msgspec.json.decode(setup, type=_Setup)
     module, _, function = told.work.partition(":")
     work = getattr(importlib.import_module(module), function)

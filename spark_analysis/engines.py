@@ -31,6 +31,12 @@ JOBS_AHEAD = 2  # while one is ending, the next has begun: no core waits for the
 RARELY = 200_000, 20, 50  # a judge makes few cycles, and looking for them often costs a tenth of its time
 
 
+def settle() -> None:
+    """A worker works alone: its neighbours have the other cores."""
+    gc.set_threshold(*RARELY)
+    pa.set_cpu_count(1)
+
+
 class Engine(Protocol):
     """Whoever works."""
 
@@ -105,7 +111,7 @@ class OnSpark:
         work, count = self._work, len(units)
 
         def judge_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            gc.set_threshold(*RARELY)
+            settle()
             for batch in batches:
                 for index in batch.column(0).to_pylist():
                     piece = work(units[index])

@@ -35,7 +35,7 @@ FILE: Final = "analysis.json"
 VERSION: Literal[1] = 1
 FORGOTTEN_NS: Final = 24 * 3600 * 10**9
 _TABLES: Final = re.compile("[0-9a-f]{16}")  # never anything else: somebody may have called a campaign `analysis`
-ROWS_AT_ONCE: Final = 2_000  # in a row group: what is read and held together later
+ROWS_AT_ONCE: Final = 1_000  # in a row group: what is read and held together later
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
