@@ -27,7 +27,7 @@ demo: setup
 	@$(VENV_PYTHON) -m harness demo
 
 test: setup
-	@$(VENV_PYTHON) -m pytest -n auto -m 'not acceptance' $(PYTEST)
+	@$(VENV_PYTHON) -m pytest -n auto --dist loadgroup -m 'not acceptance' $(PYTEST)
 
 lint: setup
 	@.venv/bin/ruff format --check .

@@ -6,10 +6,11 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench import checkers, history, replication, simulator, store
+from bench import analysis, checkers, history, replication, simulator, store
 from bench.figures import Figure, print_figure, progress, read_last, write_last
 
 _PARTS = {
+    "analysis": analysis.figures,
     "checkers": checkers.figures,
     "history": history.figures,
     "replication": replication.figures,

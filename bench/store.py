@@ -22,6 +22,7 @@ from model.identity import written_number
 from model.run_record import RunEntry
 from model.store import INDEX, RUNS, Store
 from model.verdict import Verdict
+from model.whole_run import read_whole
 
 _RUNS, _OPERATIONS = 400, 1_000
 _LISTED = 10_000
@@ -58,9 +59,10 @@ def _reading(store: Store) -> Iterator[Figure]:
     entries = store.runs("read")
     progress(f"packing {len(entries)} runs, {pack.RUNS_PER_PACK} at a time")
     for at in range(0, len(entries), pack.RUNS_PER_PACK):
-        pack.write_pack(store, "read", entries[at : at + pack.RUNS_PER_PACK])
+        runs = [read_whole(store, "read", entry.number) for entry in entries[at : at + pack.RUNS_PER_PACK]]
+        pack.write_pack(store, "read", runs)
     progress("reading all of them, singly and packed, five times in turns")
-    single, packed = best_of_turns(5, lambda: _read_singly(store, entries), lambda: _read_packed(store, entries))
+    single, packed = best_of_turns(5, lambda: _read_singly(store, entries), lambda: _read_packed(store))
     operations = _RUNS * _OPERATIONS
     yield Figure(name=f"reading {_RUNS} runs singly", value=operations / single, unit="ops/s")
     yield Figure(name=f"reading {_RUNS} runs from packs", value=operations / packed, unit="ops/s")
@@ -72,9 +74,10 @@ def _read_singly(store: Store, entries: list[RunEntry]) -> None:
     assert rows == _RUNS * _OPERATIONS
 
 
-def _read_packed(store: Store, entries: list[RunEntry]) -> None:
-    packs = pack.usable_packs(store, "read", entries)
-    rows = sum(found.table.num_rows for each in packs for found in each.histories())
+def _read_packed(store: Store) -> None:
+    packs = [pack.open_pack(store, place) for place in pack.packs_of(store, "read")]
+    runs = (run for each in packs for run in each.runs(each.current(store, "read")))
+    rows = sum(run.history.table.num_rows for run in runs if run.history is not None)
     assert rows == _RUNS * _OPERATIONS
 
 

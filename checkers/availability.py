@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from checkers.columns import READ, Columns
+from checkers.columns import READ
 from checkers.disturbances import AT_ONCE, Window
 from checkers.found import Flags, Numbers
 from checkers.latency import Latencies, latencies
@@ -138,7 +138,7 @@ def _silences(ends: Numbers, span: Window | None, busy: Sequence[tuple[int, int 
     if span is None:
         return Silence(), Silence()
     edges = np.array([edge for from_ns, to_ns in busy for edge in (from_ns, span[1] if to_ns is None else to_ns)], np.int64)
-    cuts = np.unique(np.clip(np.concatenate([ends, edges, span]), *span))
+    cuts = np.sort(np.clip(np.concatenate([ends, edges, span]), *span))
     lengths = np.diff(cuts)
     is_broken = np.searchsorted(edges, cuts[:-1], "right") % 2 == 1
     return _longest(cuts, np.where(is_broken, 0, lengths)), _longest(cuts, np.where(is_broken, lengths, 0))
@@ -167,9 +167,14 @@ def _recoveries(accepted_ns: Numbers, busy: Sequence[tuple[int, int | None]]) ->
 # -- a whole run ----------------------------------------------------------------------------------------------------------
 
 
-def stats(run: RunEvidence) -> dict[str, float]:
+def used(run: RunEvidence) -> list[Availability]:
+    """Every partition of a run."""
+    return [availability(part, run.events) for part in parts(run.columns)]
+
+
+def stats(run: RunEvidence, each: Sequence[Availability] | None = None) -> dict[str, float]:
     """The figures of a verdict: over all partitions, of silences and recoveries the worst. What is not known is absent."""
-    each = [availability(part, run.events) for part in parts(Columns(run.table))]
+    each = used(run) if each is None else each
     figures = {"operations": float(run.table.num_rows), "partitions": float(len(each))}
     seconds = _seconds_of(run)
     for name, usages in (("append", [one.appends for one in each]), ("read", [one.reads for one in each])):
@@ -180,7 +185,7 @@ def stats(run: RunEvidence) -> dict[str, float]:
 
 def _seconds_of(run: RunEvidence) -> float:
     """How long operations went on that were not the final read."""
-    columns = Columns(run.table)
+    columns = run.columns
     kept = ~columns.flag("final")
     start, took = columns.start[kept], columns.number("took_ns")[kept]
     span = _span_of(start, start + took)

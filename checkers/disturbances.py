@@ -9,7 +9,6 @@ Not    what may be expected of a cluster while it is disturbed (checkers/healthy
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ import msgspec
 from checkers.columns import FOREVER
 from model.damage_inputs import MIN_ISR
 from model.damage_tables import SETTLES_NS
+from model.evidence import arguments_of
 from model.plan import Plan
 from model.vocabulary import FAULTS
 
@@ -50,7 +50,7 @@ def disturbances(plan: Plan, events: Iterable[Mapping[str, Any]]) -> tuple[Distu
 
 
 def _disturbance(row: Mapping[str, Any], all_healed_ns: int) -> Disturbance:
-    fired_ns, args = row["fired_ns"], json.loads(row.get("args") or "{}")
+    fired_ns, args = row["fired_ns"], arguments_of(row)
     if row["fault"] in UNTIL_THE_END:
         until_ns = all_healed_ns if fired_ns < all_healed_ns else FOREVER
     elif row.get("healed_ns") is not None:

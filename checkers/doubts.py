@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from checkers.promises import Promises
-from checkers.run_evidence import RunEvidence, Seen
+from checkers.run_evidence import RunEvidence
 from checkers.tally import Tally
 from checkers.words import some
 from model.cluster import TopicPartition
+from model.seen import Seen
 from model.verdict import CheckerResult
 
 NOTHING = "nothing was checked"

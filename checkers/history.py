@@ -1,6 +1,6 @@
 """checkers/history.py: every checker of histories, on every partition.
 
-In     the canonical table of a history; how to hold it against a log; who led when, where it is known
+In     the columns of a history; how to hold it against a log; who led when, where it is known
 Out    one `Checked` per checker and partition: facts, never failures
 Keeps  a checker that raises is undecided, with its message, and hides nothing that another one found (CHECKERS 7.1)
 """
@@ -11,8 +11,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-
-import pyarrow as pa
 
 from checkers.batches import check_batches
 from checkers.columns import Columns
@@ -75,10 +73,10 @@ CHECKERS: Mapping[str, Checker] = {
 }
 
 
-def look(table: pa.Table, mode: Mode, beside: Beside | None = None) -> list[Checked]:
+def look(columns: Columns, mode: Mode, beside: Beside | None = None) -> list[Checked]:
     """In order of partition, then of checker."""
     beside = Beside() if beside is None else beside
-    return [checked for part in parts(Columns(table)) for checked in look_at(Look(part, mode, beside))]
+    return [checked for part in parts(columns) for checked in look_at(Look(part, mode, beside))]
 
 
 def look_at(one: Look) -> list[Checked]:

@@ -15,12 +15,12 @@ from functools import partial
 from typing import TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from checkers.anomalies import anomalies_of
-from checkers.availability import stats
+from checkers.availability import Availability, stats
 from checkers.bounded import bounded
 from checkers.cells import seen_cells, unseen_cells
+from checkers.columns import Columns
 from checkers.doubts import NOT_READ, NOTHING, doubts_of_checkers, doubts_of_the_run, without_repeats
 from checkers.found import Checked, Found
 from checkers.history import Beside
@@ -37,23 +37,29 @@ from checkers.tally import Tally
 from model.damage import DamageLedger
 from model.verdict import Anomaly, Cell, CheckerResult, Scope, Valid, Verdict, Witness, merge
 
-Look = Callable[[pa.Table, Mode, Beside], Sequence[Checked]]
+Look = Callable[[Columns, Mode, Beside], Sequence[Checked]]
 Live = Callable[[RunEvidence, DamageLedger | None], Sequence[Checked]]
 _Result = TypeVar("_Result")
 
 
-def judge(run: RunEvidence, *, look: Look = look_at_history, live: Live = check_liveness) -> Verdict:
-    """Of a run of ours, under its own promises."""
-    promises, meanwhile, tally = Promises(run), Meanwhile(run.events, run.changes), Tally(run.table)
+def judge(
+    run: RunEvidence,
+    *,
+    look: Look = look_at_history,
+    live: Live = check_liveness,
+    used: Sequence[Availability] | None = None,
+) -> Verdict:
+    """Of a run of ours, under its own promises. `used`: how its partitions could be used, if somebody has found out already."""
+    promises, meanwhile, tally = Promises(run), Meanwhile(run.events, run.changes), Tally(run.columns)
     beside = Beside(complete=run.complete, changes=run.changes, changes_complete=run.changes_complete)
-    looked = list(_looked(partial(look, run.table, Mode(freshness="fenced"), beside)))
+    looked = list(_looked(partial(look, run.columns, Mode(freshness="fenced"), beside)))
     lived = _attempt("liveness", lambda: live(run, promises.ledger))
     seen = (crashes(run.seen, run.plan.system), *invariants(run.seen.violations), comes_back(run.seen))
     judged = tuple(_judged([*looked, *([lived] if isinstance(lived, CheckerResult) else lived)], promises, meanwhile))
     of_the_run = _attempt("promises", lambda: list(doubts_of_the_run(run, tally, promises)))
     cells = _attempt("promises", lambda: _cells(run, judged, tally, promises))
     crashed = [each for each in (of_the_run, cells) if isinstance(each, CheckerResult)]
-    figures = _attempt("availability", lambda: stats(run))
+    figures = _attempt("availability", lambda: stats(run, used))
     return _verdict(
         run.run_id,
         (*seen, *judged, *crashed[:1], *([figures] if isinstance(figures, CheckerResult) else [])),
@@ -67,11 +73,12 @@ def judge_strict(
     run_id: str, table: pa.Table, mode: Mode, allow: frozenset[str] = frozenset(), *, look: Look = look_at_history
 ) -> Verdict:
     """Of somebody else's history: nothing is known of it but itself, and nothing is allowed but what its owner allows (10.1)."""
-    looked = _looked(partial(look, table, mode, Beside()))
-    if not pc.any(table.column("final")).as_py():
+    columns = Columns(table)
+    looked = _looked(partial(look, columns, mode, Beside()))
+    if not columns.flag("final").any():
         looked = map(_content_without_final_read, looked)
     judged = tuple(_judged(looked, Everything(allow), Meanwhile()))
-    doubts = [] if judged and Tally(table).succeeded else [NOTHING]
+    doubts = [] if judged and Tally(columns).succeeded else [NOTHING]
     return _verdict(run_id, judged, cells=tuple(seen_cells(judged)), doubts=doubts)
 
 

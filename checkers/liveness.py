@@ -18,7 +18,7 @@ import numpy as np
 
 from checkers import words
 from checkers.circumstances import Circumstances, longest_common
-from checkers.columns import APPEND, END_OFFSET, FOREVER, NONE, READ, Columns
+from checkers.columns import APPEND, END_OFFSET, FOREVER, NONE, READ
 from checkers.disturbances import Window, later
 from checkers.found import Checked, Flags, Found, Numbers
 from checkers.healthy_core import Core, group_of
@@ -50,7 +50,7 @@ class Outage(msgspec.Struct, frozen=True, kw_only=True):
 def check_liveness(run: RunEvidence, ledger: DamageLedger | None = None) -> list[Checked]:
     """One for each partition of the history. `ledger`: the run's damage, if somebody has it already."""
     view = Circumstances(run, ledger)
-    return [_checked(part, view) for part in parts(Columns(run.table))]
+    return [_checked(part, view) for part in parts(run.columns)]
 
 
 def _checked(part: Part, view: Circumstances) -> Checked:

@@ -8,12 +8,12 @@ Not    what they excuse (checkers/promises.py)
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from checkers.words import seconds
 from model.cluster import TopicPartition
+from model.evidence import arguments_of
 
 MOST_FAULTS: Final = 3
 
@@ -49,20 +49,15 @@ def between(faults: Sequence[Row]) -> str:
 def repeats_of_appends(events: Sequence[Row]) -> list[tuple[int, int]]:
     """When the network sent requests twice that a client had sent once: a gate that repeats Produce."""
     fired = (row for row in events if row["fault"] == "gate" and row["fired_ns"] is not None)
-    found = ((row, _arguments(row)) for row in fired)
+    found = ((row, arguments_of(row)) for row in fired)
     return [(row["fired_ns"], _ended(row)) for row, args in found if (args["message"], args["action"]) == ("Produce", "repeat")]
 
 
 def _told(row: Row) -> str:
     """A link by its two sides, anything else by its nodes."""
-    sides = _arguments(row).get("sides") or [row.get("resolved") or ()]
+    sides = arguments_of(row).get("sides") or [row.get("resolved") or ()]
     targets = " | ".join("+".join(map(_name, side)) for side in sides) or row.get("target") or ""
     return " ".join(word for word in (row["fault"], targets, f"({seconds(row['fired_ns'])})") if word)
-
-
-def _arguments(row: Row) -> Mapping[str, Any]:
-    arguments: Mapping[str, Any] = json.loads(row.get("args") or "{}")
-    return arguments
 
 
 def _name(end: int) -> str:

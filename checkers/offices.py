@@ -55,12 +55,12 @@ class Offices:
 
     def first_epochs(self, nodes: Numbers) -> Numbers:
         """Of each node the first leader epoch in which it led; -1 = it never did."""
-        first: dict[int, int] = {}
-        for office in self.held:
+        highest = max((office.leader for office in self.held if office.leader is not None), default=NONE)
+        first = np.full(max(highest, int(nodes.max(initial=NONE))) + 2, NONE, np.int64)  # the last entry is for nobody, -1
+        for office in reversed(self.held):
             if office.leader is not None:
-                first.setdefault(office.leader, office.leader_epoch)
-        asked, which = np.unique(nodes, return_inverse=True)
-        return np.array([first.get(int(node), NONE) for node in asked], np.int64)[which]
+                first[office.leader] = office.leader_epoch
+        return first[nodes]
 
     def only_epoch(self, node: NodeId, until_ns: int) -> int | None:
         """5.5 The leader epoch in which this node led, if until then it was only one: so are its acknowledgements."""

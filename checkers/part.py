@@ -134,12 +134,7 @@ class Part:
     @cached_property
     def acks(self) -> Numbers:
         """Of an append that says nothing: acks=0, which proves nothing."""
-        column = self.columns.table.column("acks")
-        return self._mine(self.columns.number("acks") if column.null_count == 0 else self._acks_or_zero())
-
-    def _acks_or_zero(self) -> Numbers:
-        acks: Numbers = self.columns.table.column("acks").fill_null(0).to_numpy()
-        return acks
+        return self._mine(self.columns.number_or("acks", 0))
 
     @cached_property
     def maybe_known_already(self) -> Flags:

@@ -8,30 +8,20 @@ Not    what follows from it (checkers/judge.py); an imported history, which has 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 
-from model.cluster import Violation
+from checkers.columns import Columns
 from model.plan import Plan
+from model.seen import Seen
 
 EvidenceRow = Mapping[str, Any]
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """What the run loop saw."""
-
-    crashed: Sequence[str] = ()
-    violations: Sequence[Violation] = ()
-    refused: bool = False
-    """An event that somebody wrote down could not fire."""
-    converged: bool = True
-    excuse: str = ""
-    read_to_the_end: bool = True
-
-
-class RunEvidence(msgspec.Struct, frozen=True, kw_only=True):
+class RunEvidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """One run of ours."""
 
     run_id: str
@@ -46,3 +36,8 @@ class RunEvidence(msgspec.Struct, frozen=True, kw_only=True):
     changes_complete: bool = True
     """Nothing is missing in `changes`."""
     seen: Seen = Seen()
+
+    @cached_property
+    def columns(self) -> Columns:
+        """Of the history, converted once for everybody who looks at it."""
+        return Columns(self.table)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from checkers.anomalies import MOST_WITNESSES
-from checkers.run_evidence import Seen
 from checkers.signature import rule_of_invariant
 from model.cluster import Violation
+from model.seen import Seen
 from model.verdict import Anomaly, CheckerResult, Promised, Witness
 
 

@@ -141,7 +141,8 @@ def _not_in_the_end(part: Part, places: Places, final: FinalRead) -> list[_Insta
     writers = places.writers.find(pairs.value)
     there = np.append(final.returned, False)[writers]
     unwritten = np.flatnonzero(writers == NONE)
-    there[unwritten] = np.isin(pairs.value[unwritten], part.records.value[final.of_record])
+    if len(unwritten):
+        there[unwritten] = np.isin(pairs.value[unwritten], part.records.value[final.of_record])
     absent = np.flatnonzero(~there)
     readers = places.observer_of(pairs.offset[absent], pairs.value[absent], acknowledged=False)
     before = part.end[readers] < final.begin_ns

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from harness.told import PLAIN_EVERY_S, WORDS
+from harness.progress import PLAIN_EVERY_S, WORDS
 from model.operation import KINDS, TYPES
 from model.refusal import ExitCode
 from model.verdict import Anomaly, CheckerResult, Verdict

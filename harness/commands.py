@@ -7,14 +7,15 @@ Out    exit codes; everything for people goes to the terminal, or to standard er
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
 from harness import told
-from harness.campaign import Campaign, campaign_of, find_run, run_campaign, single_run_of
+from harness.campaign import Campaign, by_workers, campaign_of, find_run, run_campaign, single_run_of
 from harness.execute import Summary, summary, verdict_of
+from harness.hands import Hands
+from harness.progress import SoMany, Telling
 from harness.run import check_abilities, run
 from harness.terminal import Terminal, put
 from harness.trace import trace
@@ -27,7 +28,6 @@ from model.plan import Plan
 from model.quantity import parse_duration
 from model.refusal import ExitCode, Refusal, near_miss
 from model.store import Store
-from model.verdict import exit_code_of_many
 from model.vocabulary import Message
 from workloads.catalogue import workload_named
 
@@ -35,11 +35,10 @@ DEFAULT_PLAN = "tidemark: 1\n"
 MESSAGES: tuple[str, ...] = get_args(Message)
 
 
-def run_plan(
-    path: Path | None, overrides: Sequence[str], *, runs: int | None, jobs: int | None, store: str, as_json: bool
-) -> int:
+def run_plan(path: Path | None, overrides: Sequence[str], *, runs: int | None, hands: Hands, store: str, as_json: bool) -> int:
     """One run with the plan's own seed, or a campaign."""
     plan = the_plan(path, overrides)
+    hands.refuse(plan, single=runs is None)
     opened = Store(store)
     if runs is None:
         campaign, number = single_run_of(opened, plan)
@@ -48,7 +47,7 @@ def run_plan(
         campaign = campaign_of(opened, "default" if path is None else path.stem, plan)
         numbers = range(runs)
     refuse_early(campaign.plan_of(numbers.start))
-    return _carry_out(opened, campaign, numbers, jobs or os.cpu_count() or 1, as_json)
+    return _carry_out(opened, campaign, numbers, hands, as_json)
 
 
 def the_plan(path: Path | None, overrides: Sequence[str]) -> Plan:
@@ -74,25 +73,28 @@ def refuse_early(plan: Plan) -> None:
     world.make(plan)
 
 
-def _carry_out(store: Store, campaign: Campaign, numbers: range, jobs: int, as_json: bool) -> int:
+def _carry_out(store: Store, campaign: Campaign, numbers: range, hands: Hands, as_json: bool) -> int:
+    """Only a single run, and `--json`, which shows every run, keep what is known of each."""
     console = Terminal(stderr=as_json)
     where = f"{store.uri}/{campaign.name}"
-    already, interrupted = 0, False
-    with told.Telling(console, len(numbers)) as telling:
+    interrupted = False
+    telling = Telling(console, SoMany(len(numbers)), quiet=campaign.single, keeps=campaign.single or as_json)
+    with hands.pool(campaign.name, console.print) as pool, telling:
+        workers = by_workers(store, campaign, hands.at_most(len(numbers)), pool)
         try:
-            already = run_campaign(store, campaign, numbers, min(jobs, len(numbers)), telling.take)
+            run_campaign(store, campaign, numbers, workers, telling.take, telling.take_stored)
         except KeyboardInterrupt:
             interrupted = True
-    if campaign.single and telling.summaries:
-        told.tell_one(console, where, telling.summaries[0])
+    if campaign.single and telling.kept:
+        told.tell_one(console, where, telling.kept[0])
     else:
-        told.tell_many(console, where, telling, already)
+        told.tell_many(console, where, telling, len(numbers))
     if as_json:
-        put(json.dumps(told.as_data(where, telling.summaries, len(numbers))))
+        put(json.dumps(told.as_data(where, telling.kept, len(numbers))))
     if interrupted:
         console.print("stopped by Ctrl-C; the same command goes on", highlight=False)
         return ExitCode.INTERRUPTED
-    return exit_code_of_many(found.exit_code for found in telling.summaries)
+    return telling.so_far.exit_code
 
 
 def replay_run(path: str, *, collect: Path | None, as_json: bool) -> int:

@@ -17,9 +17,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from harness import doctor
-from harness.campaign import Campaign, run_campaign
+from harness.campaign import Campaign, by_workers, run_campaign
+from harness.progress import SoMany, Telling, counted
 from harness.run import run
-from harness.told import Telling
 from harness.trace import trace
 from harness.trace_lines import TraceOptions
 from harness.trace_render import render
@@ -82,17 +82,17 @@ def _campaign(store: Store) -> Campaign:
     taken = set(store.campaigns())
     name = next(name for n in range(1, len(taken) + 2) if (name := f"demo-{n}") not in taken)
     plan = Plan(tidemark=1, for_ns=10 * 10**9)
-    return Campaign(store=store.uri, name=name, plan=msgspec.Raw(to_json(plan)))
+    return Campaign(store=store.uri, name=name, plans=(msgspec.Raw(to_json(plan)),))
 
 
 def _simulate(console: Console, store: Store, campaign: Campaign) -> None:
     jobs = os.cpu_count() or 1
     console.print(f"3. {RUNS} runs of three brokers for 10 s of virtual time each, under random faults, on {jobs} processes.")
-    with Telling(console, RUNS) as telling:
-        run_campaign(store, campaign, range(RUNS), jobs, telling.take)
-    operations, faults = sum(s.rows for s in telling.summaries), sum(s.fired for s in telling.summaries)
+    with Telling(console, SoMany(RUNS)) as telling:
+        run_campaign(store, campaign, range(RUNS), by_workers(store, campaign, jobs), telling.take)
+    operations, faults = telling.so_far.rows, telling.so_far.fired
     console.print(f"   {operations:,} operations under {faults} faults in {telling.seconds:.1f} s, everything stored and judged:")
-    console.print(f"   {telling.counted()}")
+    console.print(f"   {counted(telling.so_far)}")
 
 
 def _again(console: Console, store: Store, campaign: str) -> None:

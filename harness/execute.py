@@ -8,13 +8,15 @@ Keeps  a run that could not be executed is marked as that, with the reason: its 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 
+from checkers.cell_state import PromiseSeen, RunClass, class_of, promises_of
 from checkers.judge import judge
-from checkers.run_evidence import RunEvidence, Seen
+from checkers.run_evidence import RunEvidence
 from harness.findings import Finding, findings
 from harness.run import Recorded, run
 from harness.worlds import schedule_of, world_of, written_out
@@ -24,6 +26,7 @@ from model.plan import Plan
 from model.refusal import ExitCode
 from model.run_record import RunRecord
 from model.run_writer import RunWriter
+from model.seen import Seen
 from model.store import RunExists, Store, StoredRun
 from model.verdict import Status, Valid, Verdict, exit_code
 
@@ -38,11 +41,16 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
     reason: str = ""  # why the status is not `done`
     findings: tuple[Finding, ...] = ()
+    promises: tuple[PromiseSeen, ...] = ()
     rows: int = 0
     fired: int = 0
     toothless: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     digest: str | None = None
+
+    @property
+    def run_class(self) -> RunClass:
+        return class_of(self.status, self.valid)
 
     @property
     def exit_code(self) -> ExitCode:
@@ -63,11 +71,12 @@ def plan_of_run(plan: Plan, campaign: str, number: int, *, single: bool) -> Plan
 def execute(store: Store, campaign: str, number: int, plan: Plan) -> Summary:
     """Run it and store it. Whatever is raised on the way leaves nothing in the store."""
     recorded = run(plan, schedule_of(plan), world_of(plan).make(plan))
-    with store.begin(campaign, number, plan) as writer:
+    with store.begin(campaign, number, plan, started=now()) as writer:
         table = history.to_table(recorded.rows)
         put(writer, recorded, table)
+        seen = seen_of(plan, recorded)
         verdict = verdict_of(run_id(campaign, number), plan, recorded, table)
-        writer.finish("done", verdict, trace_digest=recorded.digest)
+        writer.finish("done", verdict, trace_digest=recorded.digest, seen=seen)
     return summary(number, plan, recorded, verdict)
 
 
@@ -83,15 +92,6 @@ def put(writer: RunWriter, recorded: Recorded, table: pa.Table) -> None:
 
 
 def verdict_of(name: str, plan: Plan, recorded: Recorded, table: pa.Table) -> Verdict:
-    """An event that could not fire is a doubt where somebody wrote it down; the swarm draws without knowing who will lead."""
-    seen = Seen(
-        crashed=recorded.crashed,
-        violations=recorded.violations,
-        refused=bool(recorded.refused) and not plan.drawn,
-        converged=recorded.converged,
-        excuse=recorded.excuse,
-        read_to_the_end=recorded.read_to_the_end,
-    )
     return judge(
         RunEvidence(
             run_id=name,
@@ -101,9 +101,26 @@ def verdict_of(name: str, plan: Plan, recorded: Recorded, table: pa.Table) -> Ve
             changes=recorded.changes,
             registrations=recorded.registrations,
             changes_complete=recorded.changes_complete,
-            seen=seen,
+            seen=seen_of(plan, recorded),
         )
     )
+
+
+def seen_of(plan: Plan, recorded: Recorded) -> Seen:
+    """An event that could not fire is a doubt where somebody wrote it down; the swarm draws without knowing who will lead."""
+    return Seen(
+        crashed=recorded.crashed,
+        violations=recorded.violations,
+        refused=bool(recorded.refused) and not plan.drawn,
+        converged=recorded.converged,
+        excuse=recorded.excuse,
+        read_to_the_end=recorded.read_to_the_end,
+    )
+
+
+def now() -> str:
+    """Wall time, for people and for telling nights apart."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def summary(number: int, plan: Plan, recorded: Recorded, verdict: Verdict) -> Summary:
@@ -114,6 +131,7 @@ def summary(number: int, plan: Plan, recorded: Recorded, verdict: Verdict) -> Su
         valid=verdict.valid,
         reasons=verdict.reasons,
         findings=findings(verdict),
+        promises=promises_of(verdict.cells),
         rows=len(recorded.rows),
         fired=sum(row.get("fired_ns") is not None for row in recorded.events if row["fault"] != "exit"),
         toothless=tuple(_when(recorded.events[event]) for event in recorded.toothless),
@@ -140,10 +158,10 @@ def mark(store: Store, campaign: str, number: int, plan: Plan, reason: str) -> S
     return _of_record(record)
 
 
-def of_stored(stored: StoredRun) -> Summary:
-    """A run that is in the store already, faults and all."""
-    if "events" not in stored.record.files:
-        return _of_record(stored.record)  # it was never executed to its end
+def of_stored(stored: StoredRun, *, with_faults: bool = True) -> Summary:
+    """A run that is in the store already. Its faults stand in a table: without them it is told eighty times quicker."""
+    if not with_faults or "events" not in stored.record.files:
+        return _of_record(stored.record)  # or it was never executed to its end
     events = [row for row in stored.table("events").to_pylist() if row["fault"] != "exit"]
     return msgspec.structs.replace(
         _of_record(stored.record),
@@ -163,6 +181,7 @@ def _of_record(record: RunRecord) -> Summary:
         reasons=verdict.reasons if verdict else (),
         reason=record.reason,
         findings=findings(verdict) if verdict else (),
+        promises=promises_of(verdict.cells) if verdict else (),
         rows=record.rows,
         digest=record.trace_digest,
     )

@@ -1,6 +1,7 @@
 """harness/pool.py: many runs over worker processes.
 
-In     `Crew`: which work, its setup, how many workers, how long one task may take; numbers, taken one by one as workers are free
+In     `Crew`: which work, its setup, how many workers, how long one task may take; numbers, taken one by one as workers are free.
+       A source that waits for a result gives None: no number now, and its workers stay
 Out    `on_result(number, Result)` exactly once per number that was handed out, in the order of completion
 Keeps  a worker that dies or hangs costs its own task and nothing else: the task is told as lost, the worker is replaced.
        A killed pool leaves no worker (harness/lifeline.py); a worker that is ended takes the processes of its group with it.
@@ -15,8 +16,6 @@ from __future__ import annotations
 
 import os
 import selectors
-import signal
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -25,6 +24,7 @@ from typing import Literal
 
 import msgspec
 
+from harness.interrupts import Interrupts
 from harness.worker import END_LIMIT_S, START_LIMIT_S, Answer, Ready, Worker
 from model.refusal import InfrastructureFailure
 
@@ -51,13 +51,18 @@ class Result(msgspec.Struct, frozen=True):
 
 
 OnResult = Callable[[int, Result], None]
+RunPool = Callable[[Crew, Iterable[int], OnResult], None]
+"""`run_pool`, or another one that keeps the same promises (harness/spark_pool.py)."""
 
 
-def run_pool(crew: Crew, tasks: Iterable[int], on_result: OnResult) -> None:
-    """Returns when every number was reported. jobs = 1 has a worker too: a run that crashes must not take the campaign along."""
+def run_pool(crew: Crew, tasks: Iterable[int | None], on_result: OnResult) -> None:
+    """Returns when every number was reported. jobs = 1 has a worker too: a run that crashes must not take the campaign along.
+
+    `tasks` may give None while a number that it gave has not been reported: it is asked again after the next report.
+    """
     if crew.jobs < 1:
         raise ValueError(f"a pool needs a worker, not {crew.jobs}")
-    with _Interrupts() as interrupts:
+    with Interrupts() as interrupts:
         pool = _Pool(crew, tasks, on_result, interrupts)
         try:
             pool.run()
@@ -67,40 +72,13 @@ def run_pool(crew: Crew, tasks: Iterable[int], on_result: OnResult) -> None:
         raise KeyboardInterrupt
 
 
-class _Interrupts:
-    """Ctrl-C, counted instead of raised: so it never falls between a result and its report. Only the main thread can listen."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.reader, self._writer = os.pipe()  # wakes whoever waits for other things
-        os.set_blocking(self._writer, False)
-
-    def __enter__(self) -> _Interrupts:
-        self._before = signal.getsignal(signal.SIGINT)
-        in_main_thread = threading.current_thread() is threading.main_thread()
-        self._listens = in_main_thread and self._before not in (signal.SIG_IGN, None)  # ignored by nohup: then by us as well
-        if self._listens:
-            signal.signal(signal.SIGINT, self._note)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._listens:
-            signal.signal(signal.SIGINT, self._before)
-        os.close(self.reader)
-        os.close(self._writer)
-
-    def _note(self, *_: object) -> None:
-        self.count += 1
-        with suppress(BlockingIOError):
-            os.write(self._writer, b".")
-
-
 class _Pool:
     """Who is where, and what happens next."""
 
-    def __init__(self, crew: Crew, tasks: Iterable[int], on_result: OnResult, interrupts: _Interrupts) -> None:
+    def __init__(self, crew: Crew, tasks: Iterable[int | None], on_result: OnResult, interrupts: Interrupts) -> None:
         self._crew = crew
         self._tasks = iter(tasks)
+        self._exhausted = False
         self._ahead: deque[int] = deque()  # taken from the tasks because a worker is about to be free for them
         self._on_result = on_result
         self._interrupts = interrupts
@@ -128,7 +106,7 @@ class _Pool:
         for worker in self._those("idle"):
             if self._has_work_for(1):
                 worker.give(self._ahead.popleft(), self._crew.limit_s)
-            else:
+            elif self._no_more_will_come:
                 worker.dismiss()
         self._send_home_the_surplus()
         while len(self._workers) < self._crew.jobs and self._has_work_for(len(self._those("starting")) + 1):
@@ -138,11 +116,13 @@ class _Pool:
                 break  # fewer hands, but the work goes on
             else:
                 raise InfrastructureFailure(f"no worker can be started: {self._failed_starts[-1]}")
+        if not self._no_more_will_come and all(worker.state == "idle" for worker in self._workers):
+            raise RuntimeError("the source of tasks waits for a result, and nobody works at one")
 
     def _send_home_the_surplus(self) -> None:
         """Others were quicker to start, or Ctrl-C: nobody waits for those that have not even begun."""
         starting = self._those("starting")
-        while starting and not self._has_work_for(len(starting)):
+        while starting and not self._has_work_for(len(starting)) and self._no_more_will_come:
             worker = starting.pop()
             worker.dismiss()
             self._part_with(worker, "was not needed")
@@ -150,9 +130,20 @@ class _Pool:
     def _has_work_for(self, hands: int) -> bool:
         if self._interrupts.count:
             return False
-        while len(self._ahead) < hands and (number := next(self._tasks, None)) is not None:
+        while len(self._ahead) < hands and (number := self._next_number()) is not None:
             self._ahead.append(number)
         return len(self._ahead) >= hands
+
+    def _next_number(self) -> int | None:
+        try:
+            return None if self._exhausted else next(self._tasks)
+        except StopIteration:
+            self._exhausted = True
+            return None
+
+    @property
+    def _no_more_will_come(self) -> bool:
+        return self._exhausted or self._interrupts.count > 0
 
     def _those(self, state: str) -> list[Worker]:
         return [worker for worker in self._workers if worker.state == state]
@@ -171,7 +162,7 @@ class _Pool:
     # -- listening ----------------------------------------------------------------------------------------------------
 
     def _listen(self) -> None:
-        nearest = min(worker.deadline for worker in self._workers)
+        nearest = min(worker.deadline for worker in self._workers if worker.state != "idle")
         for key, _ in self._selector.select(max(0.0, nearest - time.monotonic())):
             if key.data is None:
                 os.read(self._interrupts.reader, 100)  # it has woken us, and that is all it is for

@@ -11,7 +11,6 @@ Room   the table of events says when a fault fired and when it healed, not when 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -27,6 +26,7 @@ from model.damage_inputs import (
     UncleanRequest,
     partition_setting,
 )
+from model.evidence import arguments_of
 from model.plan import Plan
 from model.quantity import parse_duration
 from model.vocabulary import FAULTS
@@ -100,7 +100,7 @@ def change_of(row: Row) -> CommittedChange:
 
 
 def _happened(plan: Plan, row: Row, last_ns: int) -> Iterator[Happening]:
-    args = json.loads(row.get("args") or "{}")
+    args = arguments_of(row)
     if row["fault"] == "change_config":
         yield from _config_changes(row, args)
     elif row["fault"] == "elect" and args.get("kind") == "unclean":

@@ -8,8 +8,10 @@ Why  checkers need the history alone; promises need events, changes and registra
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -102,6 +104,17 @@ def read_parquet(name: Name, where: Any, file: str) -> pa.Table:
     check_schema_version(metadata, file)
     kept = {key.decode(): value.decode() for key, value in metadata.items() if not key.startswith(b"ARROW")}
     return conform(name, opened.read()).replace_schema_metadata(kept)
+
+
+def arguments_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Of a row of events, parsed. Shared by everybody who asks: nobody may change them."""
+    return _parsed(event.get("args") or "{}")
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Mapping[str, Any]:
+    parsed: Mapping[str, Any] = msgspec.json.decode(text)
+    return parsed
 
 
 def conform(name: Name, table: pa.Table) -> pa.Table:

@@ -162,6 +162,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     config: dict[str, object] = msgspec.field(default_factory=lambda: {"profile": "brisk", "eligible.leader.replicas.version": 1})
     workload: Workload = Workload()
     schedule: Literal["swarm", "none"] | tuple[Event, ...] = "swarm"
+    faults: Literal["all"] | tuple[str, ...] = "all"  # what the swarm may draw: faults, and families of them
     judge: Judge = Judge()
 
 

@@ -18,7 +18,7 @@ from model.plan import Plan
 from model.reading import read
 from model.refusal import near_miss
 from model.schedule_checks import check_condition, events_make_sense, events_of, one_of
-from model.vocabulary import CLIENTS, CLUSTERS, MUTANTS, PROFILES, SYSTEMS, WORKLOADS
+from model.vocabulary import CLIENTS, CLUSTERS, FAMILIES, FAULTS, MUTANTS, PROFILES, SYSTEMS, WORKLOADS
 
 
 def check(plan: Plan, node: Node) -> None:
@@ -173,6 +173,17 @@ def _idempotent_producers_hear_answers(plan: Plan, node: Node) -> None:
             raise node.refuse(problem, "workload", *where, allowed="all, 1")
 
 
+def _the_swarm_has_something_to_draw(plan: Plan, node: Node) -> None:
+    if plan.faults == "all":
+        return
+    if plan.schedule != "swarm" and not plan.drawn:
+        raise node.refuse("only the swarm draws faults", "faults", allowed="all; or with schedule: swarm, a choice of them")
+    if not plan.faults:
+        raise node.refuse("there is nothing to draw", "faults", allowed="all, some of them, or schedule: none")
+    for i, name in enumerate(plan.faults):
+        one_of(node, ("faults", i), name, (*FAMILIES, *FAULTS), what="fault or family")
+
+
 def _phases_end(plan: Plan, node: Node) -> None:
     for i, phase in enumerate(plan.workload.phases):
         if (phase.write is None) == (phase.until is None):
@@ -197,5 +208,6 @@ SENTENCES: tuple[Callable[[Plan, Node], None], ...] = (
     _acks_are_said_once,
     _idempotent_producers_hear_answers,
     _phases_end,
+    _the_swarm_has_something_to_draw,
     events_make_sense,
 )

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from model import document
 from model.document import Node
 from model.plan import Plan, to_data
 from model.plan_checks import check
+from model.quick_reading import quick_reader
 from model.reading import check_keys, field_names, read
 from model.refusal import Refusal
 
@@ -60,3 +63,16 @@ def read_plan(node: Node) -> Plan:
 def from_data(data: object, file: str) -> Plan:
     """The plan of plain data; `file` is named when it is refused."""
     return read_plan(document.from_data(data, file))
+
+
+def of_stored(data: bytes, file: str) -> Plan:
+    """The plan of a run, quickly: it was checked before it ran. What cannot be read so is read slowly, which explains why."""
+    try:
+        plain = msgspec.json.decode(data)
+    except ValueError as error:
+        raise Refusal(f"not JSON: {error}", where=file) from None
+    try:
+        plan: Plan = quick_reader(Plan)(plain)
+    except ValueError:
+        return from_data(plain, file)
+    return plan

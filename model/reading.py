@@ -146,8 +146,8 @@ def _read_key(node: Node, key: str, kind: Any) -> str:
 
 def _read_struct(node: Node, kind: type[msgspec.Struct]) -> Any:
     if node.entries is None:
-        raise node.refuse(f"found {node.kind}", allowed=f"a mapping with {', '.join(_fields(kind))}")
-    fields = _fields(kind)
+        raise node.refuse(f"found {node.kind}", allowed=f"a mapping with {', '.join(fields_of(kind))}")
+    fields = fields_of(kind)
     check_keys(node, fields)
     given = {fields[key].name: read(value, fields[key].type) for key, value in node.entries.items()}
     for key, field in fields.items():
@@ -165,7 +165,7 @@ def check_keys(node: Node, known: Iterable[str]) -> None:
 
 def field_names(kind: type[msgspec.Struct]) -> tuple[str, ...]:
     """The keys that a struct has in a file."""
-    return tuple(_fields(kind))
+    return tuple(fields_of(kind))
 
 
 def _read_union(node: Node, arms: tuple[Any, ...]) -> Any:
@@ -207,7 +207,7 @@ def describe(kind: Any) -> str:
     if origin in (Union, types.UnionType):
         return "; or ".join("nothing" if arm is type(None) else describe(arm) for arm in get_args(kind))
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        return f"a mapping with {', '.join(_fields(kind))}"
+        return f"a mapping with {', '.join(fields_of(kind))}"
     return {bool: "true or false", str: "text"}.get(kind, "a mapping, key: value")
 
 
@@ -219,7 +219,7 @@ class Field:
 
 
 @cache
-def _fields(kind: type[msgspec.Struct]) -> dict[str, Field]:
+def fields_of(kind: type[msgspec.Struct]) -> dict[str, Field]:
     """By the name that stands in the file: `for`, not `for_ns`."""
     hints = get_type_hints(kind, include_extras=True)
     return {f.encode_name: Field(f.name, hints[f.name], f.required) for f in msgspec.structs.fields(kind)}
@@ -251,7 +251,7 @@ def _write_struct(value: msgspec.Struct, kind: type[msgspec.Struct]) -> dict[str
     defaults = _defaults(kind) if kind.__struct_config__.omit_defaults else {}
     return {
         key: write(getattr(value, field.name), field.type)
-        for key, field in _fields(kind).items()
+        for key, field in fields_of(kind).items()
         if field.name not in defaults or getattr(value, field.name) != defaults[field.name]
     }
 

@@ -13,6 +13,7 @@ import msgspec
 
 from model.identity import run_id
 from model.refusal import Refusal
+from model.seen import Seen
 from model.verdict import Status, Valid, Verdict
 
 FILE = "run.json"
@@ -39,6 +40,9 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     rows: int
     verdict: Verdict | None = None
     reason: str = ""  # why the status is not `done`
+    seen: Seen | None = None  # what the verdict was given with, beside the tables; None: nobody judged it
+    made_by: str = ""  # the version of Tidemark that executed it, which is also that of the system `isr`
+    started: str = ""  # wall time, ISO 8601, informative
     trace_digest: str | None = None  # of everything that happened, in a world that can repeat it
     files: Mapping[str, StoredFile] = {}
 

@@ -25,9 +25,11 @@ from model.refusal import InfrastructureFailure
 from model.run_record import RunRecord, StoredFile
 from model.schedule import Schedule
 from model.schedule import to_table as schedule_table
+from model.seen import Seen
 from model.staging import Claim
 from model.stream import HistoryStream, read_stream
 from model.verdict import Status, Verdict
+from model.version import version
 
 STREAM = "history.stream"
 HEAD = "head.json"
@@ -54,6 +56,8 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
             plan_digest=self.about.plan_digest,
             rows=rows,
             reason=reason,
+            made_by=version(),
+            started=self.about.started,
             files=files,
         )
 
@@ -122,14 +126,22 @@ class RunWriter:
     def put_schedule(self, schedule: Schedule) -> None:
         self._put("schedule", "schedule.parquet", _parquet(schedule_table(schedule)))
 
-    def finish(self, status: Status, verdict: Verdict | None, reason: str = "", trace_digest: str | None = None) -> RunRecord:
+    def finish(
+        self,
+        status: Status,
+        verdict: Verdict | None,
+        reason: str = "",
+        *,
+        trace_digest: str | None = None,
+        seen: Seen | None = None,
+    ) -> RunRecord:
         """Write the rest, run.json last, and make the run appear."""
         if self._streamed:
             self._close_stream()
             self.put_history(read_stream(self.directory / STREAM).table)
         self._put("plan", "plan.json", bytes(self._head.plan))
         record = self._head.record(status, rows=self._rows, files=self._stored, reason=reason)
-        record = msgspec.structs.replace(record, verdict=verdict, trace_digest=trace_digest)
+        record = msgspec.structs.replace(record, verdict=verdict, trace_digest=trace_digest, seen=seen)
         seal(self._files, self.directory, record)
         drop_stream(self._files, self.directory)
         self._publish(self.directory, record)

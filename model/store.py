@@ -44,21 +44,27 @@ class StoredRun(msgspec.Struct, frozen=True):
     record: RunRecord
 
     def plan(self) -> Plan:
-        return plan_file.from_data(msgspec.json.decode(self._bytes("plan")), self._name("plan"))
+        return plan_file.from_data(msgspec.json.decode(self.bytes_of("plan")), self._name("plan"))
 
     def schedule(self) -> Schedule:
-        return schedule.from_table(history.open_parquet(io.BytesIO(self._bytes("schedule")), self._name("schedule")).read())
+        return schedule.from_table(history.open_parquet(io.BytesIO(self.bytes_of("schedule")), self._name("schedule")).read())
 
     def history(self) -> History:
-        return history.read_parquet(io.BytesIO(self._bytes("history")), self._name("history"))
+        return self.history_in(self.bytes_of("history"))
+
+    def history_in(self, data: bytes) -> History:
+        return history.read_parquet(io.BytesIO(data), self._name("history"))
 
     def table(self, name: evidence.Name) -> pa.Table:
-        return evidence.read_parquet(name, io.BytesIO(self._bytes(name)), self._name(name))
+        return self.table_in(name, self.bytes_of(name))
+
+    def table_in(self, name: evidence.Name, data: bytes) -> pa.Table:
+        return evidence.read_parquet(name, io.BytesIO(data), self._name(name))
 
     def verify(self) -> None:
         """Every file is there and is what was written, and no other lies beside it."""
         for name in self.record.files:
-            self._bytes(name)
+            self.bytes_of(name)
         written = {run_record.FILE, *(stored.path for stored in self.record.files.values())}
         for below in {path.rpartition("/")[0] for path in written}:
             for info in self.filesystem.get_file_info(pafs.FileSelector(f"{self.path}/{below}".rstrip("/"))):
@@ -69,15 +75,17 @@ class StoredRun(msgspec.Struct, frozen=True):
     def _name(self, name: str) -> str:
         return f"{self.record.run_id}: {self.record.files[name].path if name in self.record.files else name}"
 
-    def _bytes(self, name: str) -> bytes:
+    def bytes_of(self, name: str) -> bytes:
+        """One of its files, held against its digest."""
         stored = self.record.files.get(name)
         if stored is None:
             raise Refusal(f"this run has no {name}", where=self._name(name), allowed=", ".join(self.record.files))
         try:
-            with self.filesystem.open_input_file(f"{self.path}/{stored.path}") as file:
-                data = bytes(file.read())
+            data = read_bytes(self.filesystem, f"{self.path}/{stored.path}")
         except FileNotFoundError:
             raise Refusal("the file is missing", where=self._name(name)) from None
+        except OSError as error:
+            raise Refusal(f"cannot be read: {error.strerror or error}", where=self._name(name)) from None
         if len(data) != stored.size:
             raise Refusal(
                 f"not the file that was written: {len(data):,} bytes instead of {stored.size:,}", where=self._name(name)
@@ -145,9 +153,9 @@ class Store:
 
     def record(self, campaign: str, number: int) -> RunRecord:
         """run.json of one run; a directory that was copied under another number is not that run."""
-        path = f"{self._run(campaign, number)}/{run_record.FILE}"
+        path = f"{self.directory(campaign, number)}/{run_record.FILE}"
         try:
-            record = run_record.from_json(self._read(path), path)
+            record = run_record.from_json(read_bytes(self.filesystem, path), path)
         except FileNotFoundError:
             raise Refusal(f"no such run: {run_id(campaign, number)}", where=self.uri) from None
         except OSError as error:
@@ -156,19 +164,23 @@ class Store:
             raise Refusal(f"this is run {record.number}, not {number}", where=path)
         return record
 
-    def _read(self, path: str) -> bytes:
-        if self.local is not None:
-            return Path(path).read_bytes()  # several times quicker than through Arrow
-        with self.filesystem.open_input_file(path) as file:
-            return bytes(file.read())
-
     def open(self, campaign: str, number: int) -> StoredRun:
         """One run, to be read."""
-        return StoredRun(self.filesystem, self._run(campaign, number), self.record(campaign, number))
+        return StoredRun(self.filesystem, self.directory(campaign, number), self.record(campaign, number))
 
     def open_all(self, campaign: str) -> Iterator[StoredRun]:
         for entry in self.runs(campaign):
             yield self.open(campaign, entry.number)
+
+    def numbers(self, campaign: str) -> list[int]:
+        """Every run by number, read or not. On a local path also one that has lost its run.json: it was published whole."""
+        runs = f"{self._campaign(campaign)}/{RUNS}"
+        if self.local is not None:
+            return sorted(map(int, _local_numbers(runs)))
+        return sorted(number for number, _, _ in self._run_files(runs))
+
+    def has_record(self, campaign: str, number: int) -> bool:
+        return self._exists(f"{self.directory(campaign, number)}/{run_record.FILE}")
 
     def directories(self, campaign: str, kind: str) -> list[str]:
         """Full paths of what lies below a campaign's `runs` or `packs`."""
@@ -192,7 +204,7 @@ class Store:
 
     def publish(self, staged: Path, record: RunRecord) -> None:
         """Make a staged run appear, whole and at once; or raise `RunExists` and leave the other one as it is."""
-        target = self._run(record.campaign, record.number)
+        target = self.directory(record.campaign, record.number)
         if self.local is not None:
             self._publish_by_rename(staged, Path(target))
         else:
@@ -231,7 +243,8 @@ class Store:
     def _campaign(self, campaign: str) -> str:
         return f"{self.base}/{check_campaign_name(campaign)}"
 
-    def _run(self, campaign: str, number: int) -> str:
+    def directory(self, campaign: str, number: int) -> str:
+        """Where the files of a run lie."""
         return f"{self._campaign(campaign)}/{RUNS}/{written_number(number)}"
 
     def _list(self, path: str) -> list[Any]:
@@ -275,18 +288,29 @@ class Store:
             pass  # a store that may only be read is listed all the same
 
 
+def read_bytes(filesystem: Any, path: str) -> bytes:
+    """A whole file."""
+    if isinstance(filesystem, pafs.LocalFileSystem):
+        return Path(path).read_bytes()  # several times quicker than through Arrow
+    with filesystem.open_input_file(path) as file:
+        return bytes(file.read())
+
+
 def _is_number(name: str) -> bool:
     """Whether a directory is called as a run is: `7` beside `00007` would be the same run twice."""
     return name.isascii() and name.isdigit() and name == written_number(int(name))
 
 
-def _local_run_files(runs: str) -> Iterator[tuple[int, int, int]]:
+def _local_numbers(runs: str) -> list[str]:
     try:
         with os.scandir(runs) as found:
-            names = [entry.name for entry in found if _is_number(entry.name)]
+            return [entry.name for entry in found if _is_number(entry.name)]
     except (FileNotFoundError, NotADirectoryError):
-        return
-    for name in names:
+        return []
+
+
+def _local_run_files(runs: str) -> Iterator[tuple[int, int, int]]:
+    for name in _local_numbers(runs):
         try:
             status = os.stat(f"{runs}/{name}/{run_record.FILE}")  # noqa: PTH116  ten thousand times: a Path costs more than the call
         except (FileNotFoundError, NotADirectoryError):

@@ -9,8 +9,8 @@ Why  plans are checked before anything starts, and `model` imports nothing of ou
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
@@ -25,6 +25,7 @@ MUTANTS = ("B01", "B09", "B11", "B13", "B23", "B28", "B28a", "B28b", "B32", "B33
 """Wrong rules of the system `isr`, by their ids in BUGS; a letter where a bug can be got wrong in several ways."""
 
 Aim = Literal["links", "nodes", "partition", "cluster"]
+Family = Literal["network", "process", "clock", "disk", "operator"]
 Form = Literal["parquet", "jsonl"]
 """What a history from elsewhere may come as."""
 
@@ -41,6 +42,7 @@ class FaultName(msgspec.Struct, frozen=True, kw_only=True):
     """What a plan may say about one fault. What the fault does is its file in nemesis/."""
 
     says: str
+    family: Family
     aim: Aim
     needs: frozenset[Ability]
     args: Mapping[str, Argument] = {}
@@ -105,15 +107,20 @@ DISK_ARGS: Mapping[str, Argument] = {"directory": Argument(Directory, default=0)
 
 
 def _link(verb: Ability, says: str, *, heals: bool = True, **args: Argument) -> FaultName:
-    return FaultName(says=says, aim="links", needs=frozenset({verb}), args={**LINK_ARGS, **args}, heals=heals)
+    needs = frozenset({verb})
+    return FaultName(says=says, family="network", aim="links", needs=needs, args={**LINK_ARGS, **args}, heals=heals)
 
 
-def _node(says: str, *needs: Ability, heals: bool = True, **args: Argument) -> FaultName:
-    return FaultName(says=says, aim="nodes", needs=frozenset(needs), args=args, heals=heals)
+def _node(says: str, *needs: Ability, heals: bool = True, family: Family = "process", **args: Argument) -> FaultName:
+    return FaultName(says=says, family=family, aim="nodes", needs=frozenset(needs), args=args, heals=heals)
+
+
+def _clock(says: str, *needs: Ability, heals: bool = True, **args: Argument) -> FaultName:
+    return _node(says, *needs, heals=heals, family="clock", **args)
 
 
 def _disk(says: str, *needs: Ability, heals: bool = True, **args: Argument) -> FaultName:
-    return FaultName(says=says, aim="nodes", needs=frozenset(needs), args={**DISK_ARGS, **args}, heals=heals)
+    return _node(says, *needs, heals=heals, family="disk", **DISK_ARGS, **args)
 
 
 FAULTS: Mapping[str, FaultName] = {
@@ -122,6 +129,7 @@ FAULTS: Mapping[str, FaultName] = {
     "hold": _link(Ability.HOLD, "nothing passes; on heal everything arrives, in order"),
     "refuse": FaultName(  # of a connection there is nothing left to choose a stream of
         says="connections end and new ones are refused",
+        family="network",
         aim="links",
         needs=frozenset({Ability.REFUSE}),
         args={name: argument for name, argument in LINK_ARGS.items() if name != "streams"},
@@ -166,15 +174,15 @@ FAULTS: Mapping[str, FaultName] = {
         gap=Argument(Duration, default=quantity.parse_duration("1s")),
     ),
     # clocks
-    "skew": _node("the wall clock is off by an amount", Ability.SKEW, offset=Argument(Offset, required=True)),
-    "jump": _node("the wall clock jumps once", Ability.JUMP, heals=False, by=Argument(Offset, required=True)),
-    "strobe": _node(
+    "skew": _clock("the wall clock is off by an amount", Ability.SKEW, offset=Argument(Offset, required=True)),
+    "jump": _clock("the wall clock jumps once", Ability.JUMP, heals=False, by=Argument(Offset, required=True)),
+    "strobe": _clock(
         "the wall clock jumps to and fro",
         Ability.STROBE,
         by=Argument(Duration, required=True),
         every=Argument(Duration, default=quantity.parse_duration("10ms")),
     ),
-    "drift": _node(
+    "drift": _clock(
         "the clock runs fast or slow",
         Ability.DRIFT,
         ppm=Argument(Annotated[int, whole(-900_000, 10_000_000)], required=True),
@@ -195,6 +203,7 @@ FAULTS: Mapping[str, FaultName] = {
     # what an operator does
     "elect": FaultName(
         says="an election is asked for",
+        family="operator",
         aim="partition",
         needs=frozenset({Ability.ELECT}),
         args={"kind": Argument(Literal["preferred", "unclean"], default="preferred")},
@@ -202,6 +211,7 @@ FAULTS: Mapping[str, FaultName] = {
     ),
     "reassign": FaultName(
         says="a partition moves to other brokers",
+        family="operator",
         aim="partition",
         needs=frozenset({Ability.REASSIGN}),
         args={"to": Argument(tuple[str, ...], required=True)},
@@ -209,11 +219,21 @@ FAULTS: Mapping[str, FaultName] = {
     ),
     "change_config": FaultName(
         says="a setting changes while everything runs",
+        family="operator",
         aim="cluster",
         needs=frozenset({Ability.CHANGE_CONFIG}),
         args={"key": Argument(str, required=True), "value": Argument(str, required=True), "topic": Argument(str)},
     ),
 }
+
+FAMILIES: tuple[str, ...] = get_args(Family)
+
+
+def faults_among(names: Iterable[str]) -> frozenset[str]:
+    """What `faults` of a plan stands for: names of faults, and of families for all of theirs."""
+    wanted = frozenset(names)
+    return frozenset(name for name, fault in FAULTS.items() if name in wanted or fault.family in wanted)
+
 
 # A target is resolved when its fault fires, and what it resolved to is recorded.
 TARGETS: Mapping[str, str] = {

@@ -16,7 +16,7 @@ from model.chance import Chance, below, between, happens, pick, stream
 from model.cluster import Ability
 from model.plan import Plan
 from model.schedule import Event, Schedule
-from model.vocabulary import FAULTS
+from model.vocabulary import FAULTS, faults_among
 from nemesis.swarm_words import DESTROYING, Words
 from nemesis.weather import draw_weather
 
@@ -48,10 +48,11 @@ class Pace(msgspec.Struct, frozen=True):
 def draw_schedule(plan: Plan, can: frozenset[Ability]) -> Schedule:
     """The schedule of this plan's seed on a cluster that can do that much."""
     chance = stream(plan.seed, "swarm")
-    able = [name for name, fault in FAULTS.items() if fault.needs <= can]
+    wanted = frozenset(FAULTS) if plan.faults == "all" else faults_among(plan.faults)
+    able = [name for name, fault in FAULTS.items() if name in wanted and fault.needs <= can]
     pace = _pace(chance, able, plan.for_ns * 9 // 10 // MS)
     words = Words(plan, chance)
-    events = draw_weather(plan, pace.end_ms) if Ability.DELAY in can else []
+    events = draw_weather(plan, pace.end_ms) if "delay" in able else []
     at_ms = below(chance, 2 * pace.gap_ms)
     while pace.rates and at_ms < pace.end_ms and len(events) < MOST_EVENTS:
         event = _event(words, pace, _weighted(chance, pace.rates), at_ms)

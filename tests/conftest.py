@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from harness import doctor
+from tests.spark_cluster import SparkCluster
 
 # What a shell without job control puts into the background ignores SIGINT, and so would every process that tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -42,6 +43,24 @@ def parts_the_test_needs(request: pytest.FixtureRequest) -> Iterator[None]:
             if found(part) is None:
                 absent(part, doctor.part(part).add)
     yield
+
+
+@pytest.fixture(scope="session")
+def _spark_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
+    if found("java") is None:
+        absent("java", doctor.part("java").add)
+    with SparkCluster(tmp_path_factory.mktemp("spark")) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def spark_cluster(_spark_cluster: SparkCluster) -> SparkCluster:
+    """A real standalone Spark: a master, two workers of one core, all of them alive. Started once, for whoever asks first.
+
+    Tests that use it are marked `needs("java")`, and `xdist_group("spark")` so that one process has them all.
+    """
+    _spark_cluster.heal()
+    return _spark_cluster
 
 
 def absent(part: str, add: str) -> NoReturn:

@@ -8,10 +8,11 @@ from typing import Any
 
 import msgspec
 
-from checkers.run_evidence import RunEvidence, Seen
+from checkers.run_evidence import RunEvidence
 from model.history import to_table
 from model.operation import Row
 from model.plan import Judge, Plan, Workload
+from model.seen import Seen
 
 S = 10**9
 R, G = 40, 5

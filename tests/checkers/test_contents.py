@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from checkers.columns import Columns
 from checkers.history import Beside, look
 from checkers.mode import Mode
 from model.value import make_value
@@ -56,7 +57,7 @@ def test_what_a_deposed_leader_shows_hides_nothing_that_one_in_office_showed() -
 def names(tag: int, *, complete: bool) -> list[str]:
     """A value with this tag was read in a partition that nobody of this run, tag 5, is known to have written to."""
     history = table(f"A{make_value(5, 1, 0)}@0 0-1", f"R0={make_value(tag, 2, 0)} 2-3")
-    found = [found for checked in look(history, Mode(), Beside(complete=complete)) for found in checked.found]
+    found = [found for checked in look(Columns(history), Mode(), Beside(complete=complete)) for found in checked.found]
     return [each.name for each in found if each.name == "phantom"]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from checkers.columns import Columns
 from checkers.history import Beside, look
 from checkers.mode import Mode
 from checkers.offices import offices_of
@@ -29,7 +30,7 @@ def changes(*offices: Office) -> list[dict[str, Any]]:
 def seen(history: str, deposed: int) -> list[str]:
     """Of durability, where a second leader epoch began at that tick."""
     beside = Beside(changes=changes((-1, ONE, 1), (deposed, TWO, 2)), changes_complete=True)
-    checked = look(to_table(rows(history)), Mode(freshness="fenced"), beside)
+    checked = look(Columns(to_table(rows(history))), Mode(freshness="fenced"), beside)
     (durability,) = (each for each in checked if each.name == "durability")
     return [words(found, i) for found in durability.found for i in range(found.count)]
 

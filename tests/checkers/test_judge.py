@@ -12,8 +12,9 @@ from checkers.doubts import NO_CHANGES, NOT_COMPLETE, NOT_CONVERGED, NOT_READ, N
 from checkers.found import Checked, Found
 from checkers.judge import judge, judge_strict
 from checkers.mode import Mode
-from checkers.run_evidence import RunEvidence, Seen
+from checkers.run_evidence import RunEvidence
 from model.cluster import Violation
+from model.seen import Seen
 from model.verdict import Anomaly, Cell, Verdict, Witness, from_json, to_json
 from tests.checkers.facts import ORDINARY, checked, fact, looks, lost, nothing_wrong, operation, run_of, table_of
 from tests.model.damage_stories import AT, A, B, C, Story

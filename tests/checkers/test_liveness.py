@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from checkers.found import Checked, Found
 from checkers.liveness import check_liveness
-from checkers.run_evidence import RunEvidence, Seen
+from checkers.run_evidence import RunEvidence
 from model.cluster import Violation
 from model.history import to_rows, to_table
 from model.operation import Row
 from model.plan import Judge, Nodes, Topic, Workload
+from model.seen import Seen
 from model.verdict import Witness
 from tests.checkers.living import G, R, S, append, appends, change, cut, event, evidence, plan_of, registration, row
 

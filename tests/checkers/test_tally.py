@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from checkers.columns import Columns
 from checkers.tally import Tally
 from model.operation import Row
 from tests.checkers.facts import ORDINARY, operation, table_of
@@ -9,13 +10,13 @@ from tests.model.damage_stories import AT
 
 
 def in_vain(*rows: Row) -> list[str]:
-    return Tally(table_of(rows)).never_succeeded()
+    return Tally(Columns(table_of(rows))).never_succeeded()
 
 
 def test_it_counts_by_partition_kind_and_acks() -> None:
     """Only what ended ok."""
     rows = [*ORDINARY, operation(4, kind="append", acks=1, type="fail"), operation(5, kind="poll", values=[], partition=1)]
-    tally = Tally(table_of(rows))
+    tally = Tally(Columns(table_of(rows)))
     assert [tally.acknowledged(AT, acks) for acks in (-1, 0, 1)] == [1, 0, 1]
     assert [tally.looked_at(AT), tally.looked_at(("t", 1)), tally.looked_at(("u", 0))] == [1, 1, 0]
     assert tally.succeeded == 4

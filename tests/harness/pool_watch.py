@@ -29,6 +29,20 @@ def alive(pids: Iterable[int]) -> list[int]:
     return [pid for pid in pids if _state(pid) not in ("", "Z", "X")]
 
 
+def processes_with(mark: str) -> list[int]:
+    """Those that run and have this in their environment: whatever was started by whoever had it."""
+    pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    return alive(pid for pid in pids if mark.encode() in read_of(pid, "environ").split(b"\0"))
+
+
+def read_of(pid: int, file: str) -> bytes:
+    """A file of /proc; nothing where the process has gone, or is not ours to look at."""
+    try:
+        return Path(f"/proc/{pid}/{file}").read_bytes()
+    except OSError:
+        return b""
+
+
 def _state(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]

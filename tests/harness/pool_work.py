@@ -27,6 +27,10 @@ def doubles(setup: bytes) -> Work:
     return lambda number: json.dumps(2 * number).encode()
 
 
+def tells_who(setup: bytes) -> Work:
+    return lambda number: json.dumps(os.getpid()).encode()
+
+
 def misbehaves(setup: bytes) -> Work:
     """Doubles, but for a few numbers that end badly."""
     notes = _notes(setup)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from checkers.judge import judge
-from checkers.run_evidence import Seen
 from harness.findings import findings, lines
 from harness.terminal import Terminal
 from model.cluster import Violation
+from model.seen import Seen
 from model.verdict import Anomaly, CheckerResult, Promised, Scope, Verdict, Witness
 from tests.checkers.facts import run_of
 

@@ -75,6 +75,61 @@ def test_numbers_are_handed_out_in_order_and_no_sooner_than_needed(tmp_path):
     assert ahead == [0, 0, 0]
 
 
+class Rounds:
+    """A source that gives `at_once` numbers, and the next ones only when all of them have been reported."""
+
+    def __init__(self, numbers: int, at_once: int) -> None:
+        self.numbers, self.at_once, self.given = numbers, at_once, 0
+        self.results: dict[int, Result] = {}
+
+    def __iter__(self) -> Iterator[int | None]:
+        return self
+
+    def __next__(self) -> int | None:
+        if self.given == self.numbers:
+            raise StopIteration
+        if self.given % self.at_once == 0 and len(self.results) < self.given:
+            return None
+        self.given += 1
+        return self.given - 1
+
+
+@pytest.mark.parametrize(("jobs", "at_once"), [(1, 1), (2, 1), (2, 2), (3, 2)])
+def test_a_source_may_wait_for_results_and_its_workers_stay(tmp_path, jobs, at_once):
+    """As many processes as ever had a number at once, and no new one for any later number."""
+    source = Rounds(12, at_once)
+    run_pool(crew("tells_who", tmp_path, jobs), source, source.results.__setitem__)
+    assert sorted(source.results) == [*range(12)]
+    assert len({result.data for result in source.results.values()}) <= min(jobs, at_once)
+
+
+def test_a_source_that_waits_goes_on_when_the_worker_it_waits_for_has_died(tmp_path):
+    """The number is lost, and the next one has a new worker."""
+    source = Rounds(DIES + 1 + 1, 1)
+    run_pool(crew("misbehaves", tmp_path, jobs=2), source, source.results.__setitem__)
+    assert [source.results[number].status for number in range(DIES + 1)] == ["done"] * DIES + ["lost"]
+
+
+@pytest.mark.parametrize("numbers", [[None] * 1000, [1, *[None] * 1000]])
+def test_a_source_that_waits_for_nothing_is_a_mistake(tmp_path, numbers):
+    """It would wait for ever."""
+    with pytest.raises(RuntimeError, match="nobody works at one"):
+        results(crew("doubles", tmp_path), numbers)
+
+
+def test_ctrl_c_ends_a_source_that_waits(tmp_path):
+    """Nothing more is asked of it, and the idle are sent home."""
+    source = Rounds(100, 1)
+
+    def on_result(number: int, result: Result) -> None:
+        source.results[number] = result
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_pool(crew("doubles", tmp_path), source, on_result)
+    assert source.given == 1
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_worker_that_dies_costs_its_own_number_only(tmp_path, jobs):
     """SIGKILL and an exit are reported as lost, with the reason and the last words; nothing is run twice or left out."""

@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 
 from model import evidence, history
 from model.evidence import NAMES, Name
-from model.history import About
 from model.operation import Row
-from model.pack import FILE, PACKS, Pack, drop_pack, usable_packs, write_pack
+from model.pack import FILE, PACKS, OtherVersion, Pack, Place, drop_pack, open_pack, packs_of, write_pack
 from model.refusal import Refusal
-from model.run_record import RunEntry
 from model.store import Store
+from model.whole_run import WholeRun, read_whole
 from tests.model.recording import PLAN, row
 from tests.model.test_evidence import ROWS
 from tests.strategies import histories
@@ -43,58 +42,70 @@ def put_run(store: Store, number: int, rows: Sequence[Row], tables: Sequence[Nam
         writer.finish("done", None)
 
 
-def put_some_runs(store: Store) -> list[RunEntry]:
-    """Every sort: with rows and without, with all tables, with some, with none, with empty ones."""
+def put_bare_run(store: Store, number: int) -> None:
+    """One that failed before there was a history."""
+    with store.begin(CAMPAIGN, number, PLAN) as writer:
+        writer.finish("infrastructure", None, "no disk")
+
+
+def put_some_runs(store: Store) -> list[WholeRun]:
+    """Every sort: with rows and without, with all tables, with some, with none, with empty ones; and one without a history."""
     put_run(store, 0, [])
     put_run(store, 1, [row(1, op) for op in range(5)])
     put_run(store, 2, [row(2, op) for op in range(3)], tables=())
     put_run(store, 3, [], tables=("changes", "events"))
     put_run(store, 4, [row(4, op) for op in range(4)], tables=("observations",), empty=True)
     put_run(store, 5, [row(5, 0)], empty=True)
-    return store.runs(CAMPAIGN)
+    put_bare_run(store, 6)
+    return whole_runs(store)
 
 
-def histories_of_runs(store: Store) -> dict[str, tuple[About, list[Row]]]:
-    found = [run.history() for run in store.open_all(CAMPAIGN)]
-    return {one.about.run_id: (one.about, history.to_rows(one.table)) for one in found}
+def whole_runs(store: Store) -> list[WholeRun]:
+    return [read_whole(store, CAMPAIGN, number) for number in store.numbers(CAMPAIGN)]
 
 
-def tables_of_runs(store: Store, name: Name) -> dict[str, Table]:
-    runs = [run for run in store.open_all(CAMPAIGN) if name in run.record.files]
-    return {run.record.run_id: _table(run.table(name)) for run in runs}
+Content = tuple[Any, ...]
+
+
+def content(run: WholeRun) -> Content:
+    """Everything about a run that can be compared: record, plan, rows and tables, with what these say of themselves."""
+    about, rows = (run.history.about, history.to_rows(run.history.table)) if run.history else (None, None)
+    tables = {name: _table(table) for name, table in run.tables.items()}
+    return run.record, run.plan_json, about, rows, tables, run.look
 
 
 def _table(table: Any) -> Table:
     return table.to_pylist(), table.schema.metadata
 
 
-def histories_of_packs(packs: Sequence[Pack]) -> dict[str, tuple[About, list[Row]]]:
-    found = [one for pack in packs for one in pack.histories()]
-    assert all(one.table.schema == history.SCHEMA for one in found)
-    assert len({one.about.run_id for one in found}) == len(found), "no run twice"
-    return {one.about.run_id: (one.about, history.to_rows(one.table)) for one in found}
-
-
-def tables_of_packs(packs: Sequence[Pack], name: Name) -> dict[str, Table]:
-    found = [one for pack in packs for one in pack.tables(name)]
-    assert all(table.schema == evidence.SCHEMAS[name] for _, table in found)
-    assert len({run_id for run_id, _ in found}) == len(found), "no run twice"
-    return {run_id: _table(table) for run_id, table in found}
+def packed(store: Store, packs: Sequence[Pack]) -> dict[int, Content]:
+    """What these packs give, of the runs that are still as they were."""
+    found = [run for pack in packs for run in pack.runs(pack.current(store, CAMPAIGN))]
+    for run in found:
+        assert run.history is None or run.history.table.schema == history.SCHEMA
+        assert all(table.schema == evidence.SCHEMAS[name] for name, table in run.tables.items())
+    assert len({run.number for run in found}) == len(found), "no run twice"
+    return {run.number: content(run) for run in found}
 
 
 def assert_packed(store: Store, packs: Sequence[Pack]) -> None:
     """These packs hold every run of the store, and exactly what the runs hold."""
-    assert histories_of_packs(packs) == histories_of_runs(store)
-    for name in NAMES:
-        assert tables_of_packs(packs, name) == tables_of_runs(store, name), name
+    assert packed(store, packs) == {run.number: content(run) for run in whole_runs(store)}
 
 
 def usable(store: Store) -> list[Pack]:
-    return usable_packs(store, CAMPAIGN, store.runs(CAMPAIGN))
+    """The packs that can be opened."""
+    packs = []
+    for place in packs_of(store, CAMPAIGN):
+        try:
+            packs.append(open_pack(store, place))
+        except Refusal:
+            continue
+    return packs
 
 
-def pack_directories(store: Store) -> list[Path]:
-    return [Path(path) for path in store.directories(CAMPAIGN, PACKS)]
+def numbers(pack: Pack) -> list[int]:
+    return [run.number for run in pack.record.runs]
 
 
 @pytest.fixture
@@ -106,35 +117,42 @@ def store(tmp_path: Path) -> Store:
 
 
 def test_a_pack_holds_what_its_runs_hold(store: Store) -> None:
-    """Row for row, with `About` and the tables' metadata; runs without rows and runs without tables among them."""
+    """Row for row, with `About` and the tables' metadata; runs without rows, without tables and without a history among them."""
     write_pack(store, CAMPAIGN, put_some_runs(store))
     assert_packed(store, usable(store))
-    assert tables_of_packs(usable(store), "changes")[f"{CAMPAIGN}/00003"][1][b"record"] == b"sampled"
-    assert tables_of_packs(usable(store), "observations").keys() == {f"{CAMPAIGN}/0000{number}" for number in (0, 1, 4, 5)}
+    found = {run.number: run for run in usable(store)[0].runs(range(9))}
+    assert found[3].tables["changes"].schema.metadata[b"record"] == b"sampled"
+    assert [number for number, run in found.items() if "observations" in run.tables] == [0, 1, 4, 5]
+    assert found[6].history is None
+    assert found[6].record.status == "infrastructure"
     assert list(store.staging(CAMPAIGN).iterdir()) == []
 
 
 def test_a_pack_is_read_by_somebody_else(store: Store) -> None:
-    """Everything that a reader needs lies in the store; a run keeps its order within the pack."""
-    entries = put_some_runs(store)
-    write_pack(store, CAMPAIGN, entries)
+    """Everything that a reader needs lies in the store; runs keep their order within the pack, and only those asked for come."""
+    write_pack(store, CAMPAIGN, put_some_runs(store))
     (pack,) = usable(Store(f"file://{store.base}"))
-    assert [one.about.run_id for one in pack.histories()] == [f"{CAMPAIGN}/{entry.number:05d}" for entry in entries]
+    assert [run.record.run_id for run in pack.runs({5, 1, 2})] == [f"{CAMPAIGN}/{number:05d}" for number in (1, 2, 5)]
 
 
 @pytest.mark.parametrize("rows", [[], [1]], ids=["no rows at all", "one row"])
 def test_a_pack_of_one_run(store: Store, rows: list[int]) -> None:
     """The smallest packs there are."""
     put_run(store, 7, [row(7, op) for op in rows], tables=())
-    write_pack(store, CAMPAIGN, store.runs(CAMPAIGN))
+    write_pack(store, CAMPAIGN, whole_runs(store))
     assert_packed(store, usable(store))
+
+
+def test_a_pack_without_runs_is_a_mistake(store: Store) -> None:
+    with pytest.raises(ValueError, match="needs a run"):
+        write_pack(store, CAMPAIGN, [])
 
 
 def test_a_pack_of_many_row_groups(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that begins in one row group and ends in another is still in one piece."""
-    entries = put_some_runs(store)
+    runs = put_some_runs(store)
     monkeypatch.setattr(history, "ROW_GROUP", 3)
-    write_pack(store, CAMPAIGN, entries)
+    write_pack(store, CAMPAIGN, runs)
     assert_packed(store, usable(store))
 
 
@@ -142,7 +160,7 @@ def test_a_pack_of_runs_with_many_words(store: Store) -> None:
     """Each run's clients fit the small dictionary of a history; those of all runs together need not."""
     for number in range(3):
         put_run(store, number, [msgspec.structs.replace(row(number, op), client=f"raw-{number}-{op}") for op in range(100)])
-    write_pack(store, CAMPAIGN, store.runs(CAMPAIGN))
+    write_pack(store, CAMPAIGN, whole_runs(store))
     assert_packed(store, usable(store))
 
 
@@ -158,69 +176,96 @@ def test_any_split_into_packs_gives_the_same_histories(
     store = Store(tmp_path_factory.mktemp("split"))
     for number, (rows, _) in enumerate(drawn):
         put_run(store, number, rows, tables=NAMES[: number % 3])
-    entries = store.runs(CAMPAIGN)
+    runs = whole_runs(store)
     for group in {pack for _, pack in drawn}:
-        write_pack(store, CAMPAIGN, [entry for entry, (_, pack) in zip(entries, drawn, strict=True) if pack == group])
+        write_pack(store, CAMPAIGN, [run for run, (_, pack) in zip(runs, drawn, strict=True) if pack == group])
     assert_packed(store, usable(store))
     shutil.rmtree(store.base)
 
 
-# -- when it is not used ----------------------------------------------------------------------------------------------
+def test_packs_are_found_by_their_names(store: Store) -> None:
+    """Between which numbers its runs lie is known before anything of it is read; other directories are no packs."""
+    runs = put_some_runs(store)
+    write_pack(store, CAMPAIGN, runs[1:3])
+    write_pack(store, CAMPAIGN, [runs[5], runs[3]])
+    (Path(store.base) / CAMPAIGN / PACKS / "notes").mkdir()
+    assert [(place.first, place.last) for place in packs_of(store, CAMPAIGN)] == [(1, 2), (3, 5)]
 
 
-def test_a_run_replaced_after_packing_makes_its_pack_unusable(store: Store) -> None:
-    """Truth lies in the run; other packs are used as before, and the pack can be made again."""
-    entries = put_some_runs(store)
-    write_pack(store, CAMPAIGN, entries[:3])
-    write_pack(store, CAMPAIGN, entries[3:])
-    shutil.rmtree(store.open(CAMPAIGN, 1).path)
+# -- what is not taken from it ----------------------------------------------------------------------------------------
+
+
+def _of(store: Store, number: int, name: str) -> Path:
+    return Path(store.directory(CAMPAIGN, number)) / name
+
+
+def _other_bytes(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[::-1])
+
+
+def _other_bytes_at_the_same_time(path: Path) -> None:
+    """Somebody flips a byte and puts the time back."""
+    status = path.stat()
+    _flip(path)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _beside(path: Path) -> None:
+    path.with_name("notes.txt").write_text("look at this one")
+
+
+TOUCHES: dict[str, Callable[[Path], None]] = {
+    "changed": _other_bytes,
+    "changed, its time put back": _other_bytes_at_the_same_time,
+    "touched": Path.touch,
+    "removed": Path.unlink,
+    "a file beside it": _beside,
+}
+
+
+@pytest.mark.parametrize("touch", TOUCHES.values(), ids=TOUCHES)
+@pytest.mark.parametrize("name", ["run.json", "history.parquet", "plan.json"])
+def test_a_run_that_was_touched_is_not_taken_from_its_pack(store: Store, touch: Callable[[Path], None], name: str) -> None:
+    """Truth lies in the run, whichever file it was; the others of the pack are taken as before."""
+    write_pack(store, CAMPAIGN, put_some_runs(store))
+    (pack,) = usable(store)
+    assert pack.current(store, CAMPAIGN) == set(range(7))
+    touch(_of(store, 1, name))
+    assert pack.current(store, CAMPAIGN) == {0, 2, 3, 4, 5, 6}
+
+
+def test_a_run_that_was_replaced_or_is_gone_is_not_taken_from_its_pack(store: Store) -> None:
+    """And can be packed anew."""
+    write_pack(store, CAMPAIGN, put_some_runs(store))
+    shutil.rmtree(_of(store, 1, ""))
+    shutil.rmtree(_of(store, 2, ""))
     put_run(store, 1, [row(1, op) for op in range(2)])
     (pack,) = usable(store)
-    assert {run.number for run in pack.record.runs} == {3, 4, 5}
-    write_pack(store, CAMPAIGN, store.runs(CAMPAIGN)[:3])
+    assert pack.current(store, CAMPAIGN) == {0, 3, 4, 5, 6}
+    write_pack(store, CAMPAIGN, [read_whole(store, CAMPAIGN, 1)])
     assert_packed(store, usable(store))
 
 
-def test_a_run_touched_or_removed_after_packing_makes_its_pack_unusable(store: Store) -> None:
-    """Size and time of run.json are all that is asked, and they must be what they were."""
-    entries = put_some_runs(store)
-    write_pack(store, CAMPAIGN, entries)
-    os.utime(Path(store.open(CAMPAIGN, 1).path) / "run.json", ns=(0, entries[1].mtime_ns + 1))
-    assert usable(store) == []
-    os.utime(Path(store.open(CAMPAIGN, 1).path) / "run.json", ns=(0, entries[1].mtime_ns))
-    assert_packed(store, usable(store))
-    shutil.rmtree(store.open(CAMPAIGN, 5).path)
-    assert usable(store) == []
-
-
-def test_a_run_that_is_damaged_is_not_packed(store: Store) -> None:
-    """A pack is made of what run.json says, so that it never hides a rotten run."""
-    entries = put_some_runs(store)
-    _flip(Path(store.open(CAMPAIGN, 1).path) / "events.parquet")
+def test_a_run_that_is_damaged_cannot_be_packed(store: Store) -> None:
+    """Whoever wants to pack it must have read it, and every file is held against what run.json says."""
+    put_some_runs(store)
+    _flip(_of(store, 1, "events.parquet"))
     with pytest.raises(Refusal, match=f"^{CAMPAIGN}/00001: events.parquet: "):
-        write_pack(store, CAMPAIGN, entries)
-    assert pack_directories(store) == []
-    assert list(store.staging(CAMPAIGN).iterdir()) == []
+        read_whole(store, CAMPAIGN, 1)
 
 
-def test_of_packs_that_overlap_no_run_is_taken_twice(store: Store) -> None:
-    """A pack that shares a run with one that is used already is left alone."""
-    entries = put_some_runs(store)
-    for part in (entries[0:4], entries[2:6], entries[4:6], entries):
-        write_pack(store, CAMPAIGN, part)
-    packed = [run.number for pack in usable(store) for run in pack.record.runs]
-    assert packed, "some pack is used"
-    assert len(packed) == len(set(packed))
-    truth = histories_of_runs(store)
-    assert all(truth[run_id] == found for run_id, found in histories_of_packs(usable(store)).items())
+def test_a_run_without_its_record_is_refused_by_name(store: Store) -> None:
+    """It was published whole, so somebody has taken run.json away; a number that never was is no run at all."""
+    put_some_runs(store)
+    _of(store, 1, "run.json").unlink()
+    assert 1 in store.numbers(CAMPAIGN)
+    with pytest.raises(Refusal, match=f"^{CAMPAIGN}/00001: run.json: the file is missing$"):
+        read_whole(store, CAMPAIGN, 1)
+    with pytest.raises(Refusal, match="no such run"):
+        read_whole(store, CAMPAIGN, 77)
 
 
-def test_the_same_pack_twice_is_used_once(store: Store) -> None:
-    """Two workers had the same idea."""
-    entries = put_some_runs(store)
-    write_pack(store, CAMPAIGN, entries)
-    write_pack(store, CAMPAIGN, entries)
-    assert_packed(store, usable(store))
+# -- rotten packs -----------------------------------------------------------------------------------------------------
 
 
 def _flip(path: Path, at: int | None = None) -> None:
@@ -244,65 +289,79 @@ ROT: dict[str, Callable[[Path], None]] = {
     "missing": Path.unlink,
     "empty": _swap_for(b""),
     "cut": _cut,
-    "another": _swap_for(b'{"schema": 1, "runs": [], "files": {}}'),
+    "another": _swap_for(b'{"schema": 2, "runs": [], "files": {}}'),
 }
 
 
 @pytest.mark.parametrize("rot", ROT.values(), ids=ROT)
-def test_half_a_pack_and_a_rotten_one_are_not_used(store: Store, rot: Callable[[Path], None]) -> None:
+def test_half_a_pack_and_a_rotten_one_are_refused(store: Store, rot: Callable[[Path], None]) -> None:
     """Without a pack.json that can be read there is no pack; the others are used."""
-    entries = put_some_runs(store)
-    name = write_pack(store, CAMPAIGN, entries[:3])
-    write_pack(store, CAMPAIGN, entries[3:])
+    runs = put_some_runs(store)
+    name = write_pack(store, CAMPAIGN, runs[:3])
+    write_pack(store, CAMPAIGN, runs[3:])
     rot(Path(store.base) / CAMPAIGN / PACKS / name / FILE)
     (pack,) = usable(store)
-    assert {run.number for run in pack.record.runs} == {3, 4, 5}
+    assert numbers(pack) == [3, 4, 5, 6]
+    with pytest.raises(Refusal, match=f"^{store.base}/{CAMPAIGN}/{PACKS}/{name}/{FILE}: "):
+        open_pack(store, next(place for place in packs_of(store, CAMPAIGN) if place.name == name))
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"[]", b'{"schema": 2, "runs": [], "files": {}}', b'{"schema": 1, "runs": [], "files": {"\xff": 1}}']
+    ("data", "other"),
+    [
+        (b"", False),
+        (b"[]", False),
+        (b'{"schema": 2, "runs": 7}', False),
+        (b'{"schema": 2, "runs": [], "files": {"\xff": 1}}', False),
+        (b'{"schema": 1, "runs": [], "files": {}}', True),
+        (b'{"schema": 3, "pages": []}', True),
+    ],
 )
-def test_a_pack_that_nobody_understands_is_not_used(store: Store, data: bytes) -> None:
-    """Its name may be right, as that of a pack from a later Tidemark is."""
+def test_a_pack_that_nobody_understands_is_refused(store: Store, data: bytes, other: bool) -> None:
+    """Its name may be right, as that of a pack of another Tidemark is: nothing is wrong with that one."""
     put_some_runs(store)
     directory = Path(store.base) / CAMPAIGN / PACKS / f"00000-00005-aabbccdd-{hashlib.sha256(data).hexdigest()}"
     directory.mkdir(parents=True)
     (directory / FILE).write_bytes(data)
-    assert usable(store) == []
+    (place,) = packs_of(store, CAMPAIGN)
+    with pytest.raises(Refusal) as refused:
+        open_pack(store, place)
+    assert isinstance(refused.value, OtherVersion) == other
 
 
 def test_no_flipped_bit_of_pack_json_changes_what_is_read(store: Store) -> None:
     """Wherever it is: pack.json holds `About` and metadata, and nothing else says what they were."""
     put_run(store, 1, [row(1, 0)])
-    name = write_pack(store, CAMPAIGN, store.runs(CAMPAIGN))
+    name = write_pack(store, CAMPAIGN, whole_runs(store))
     path = Path(store.base) / CAMPAIGN / PACKS / name / FILE
-    entries = store.runs(CAMPAIGN)
     for at in range(path.stat().st_size):
         _flip(path, at)
-        assert usable_packs(store, CAMPAIGN, entries) == [], f"byte {at} was changed and nobody saw it"
+        assert usable(store) == [], f"byte {at} was changed and nobody saw it"
         _flip(path, at)
     assert_packed(store, usable(store))
 
 
 @pytest.mark.parametrize("damage", [_flip, _cut, Path.unlink], ids=["flipped", "cut", "missing"])
-@pytest.mark.parametrize("name", ["history", *NAMES])
+@pytest.mark.parametrize("name", ["history", "runs", *NAMES])
 def test_a_damaged_table_of_a_pack_is_refused_by_name(store: Store, damage: Callable[[Path], None], name: str) -> None:
     """Then the pack is thrown away, made again, and all is well."""
-    entries = put_some_runs(store)
-    write_pack(store, CAMPAIGN, entries)
+    runs = put_some_runs(store)
+    write_pack(store, CAMPAIGN, runs)
     (pack,) = usable(store)
     damage(Path(pack.path) / f"{name}.parquet")
     with pytest.raises(Refusal, match=f"^{pack.path}/{name}.parquet: "):
-        list(pack.histories() if name == "history" else pack.tables(name))  # type: ignore[arg-type]
-    drop_pack(store, pack)
-    assert pack_directories(store) == []
-    write_pack(store, CAMPAIGN, entries)
+        list(pack.runs({1}))
+    drop_pack(store, Place(pack.path, 0, 6))
+    assert packs_of(store, CAMPAIGN) == []
+    write_pack(store, CAMPAIGN, runs)
     assert_packed(store, usable(store))
 
 
-def test_packs_are_made_where_the_store_is_local(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Elsewhere it is refused, before anything is read."""
-    entries = put_some_runs(store)
+def test_packs_are_made_and_found_where_the_store_is_local(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elsewhere nobody could tell which run was touched."""
+    runs = put_some_runs(store)
+    write_pack(store, CAMPAIGN, runs)
     monkeypatch.setattr(store, "local", None)
+    assert packs_of(store, CAMPAIGN) == []
     with pytest.raises(Refusal, match="packs are made where the store is a local path"):
-        write_pack(store, CAMPAIGN, entries)
+        write_pack(store, CAMPAIGN, runs)

@@ -14,7 +14,7 @@ from model import plan_file
 from model.cluster import Ability
 from model.plan import Nodes, Plan, Topic, to_data
 from model.schedule import Event, Schedule, typed_arguments
-from model.vocabulary import FAULTS, OF_A_PARTITION, TARGETS
+from model.vocabulary import FAULTS, OF_A_PARTITION, TARGETS, faults_among
 from nemesis.swarm import LONGEST_MS, MS, SHORTEST_MS, draw_schedule
 from nemesis.swarm_words import DESTROYING
 from tests.nemesis.fake import FakeCluster, Watched
@@ -220,3 +220,12 @@ def test_a_drawn_schedule_can_be_carried_out_and_leaves_nothing_in_force(seed: i
     assert run.cluster.running == set(run.cluster.nodes)
     rows = run.nemesis.rows(run.origin_ns)
     assert all((row["healed_ns"] is None) == (row["fired_ns"] is None) for row in rows)
+
+
+@pytest.mark.parametrize("chosen", [("disk",), ("network", "pause"), ("kill",)])
+def test_a_plan_may_choose_what_is_drawn(chosen: tuple[str, ...]) -> None:
+    """Families, and faults by name; nobody is far away either, where delays are not wanted."""
+    wanted = faults_among(chosen)
+    drawn = {event.fault for seed in range(40) for event in draw_schedule(Plan(tidemark=1, seed=seed, faults=chosen), ALL)}
+    assert drawn <= wanted
+    assert len(drawn) > len(wanted) // 2
