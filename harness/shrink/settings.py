@@ -16,7 +16,7 @@ from harness.shrink.deleting import SEEDS
 from harness.shrink.known import Known, Pass, first_of, schedule_in
 from model.plan import Nodes, Plan, Workload
 from model.quantity import Rate
-from model.schedule import Condition, Event, Target
+from model.schedule import Target
 
 RATES = (1, 2, 5, 10, 20, 50, 100)
 FEW = (1, 2, 3, 4, 5)
@@ -104,46 +104,23 @@ def _fewer_nodes(plan: Plan) -> Iterator[Plan]:
 
 
 def _new_names(nodes: Nodes, fewer: Nodes) -> dict[str, str]:
-    """Brokers come first, so controllers move up."""
+    """Brokers come first and keep their numbers, so that only targets can name a node whose number changes."""
     pairs = [*zip(nodes.broker_ids, fewer.broker_ids, strict=False)]
     pairs += [*zip(nodes.controller_ids, fewer.controller_ids, strict=False)]
     return {f"n{old}": f"n{new}" for old, new in pairs}
 
 
 def _renamed(plan: Plan, names: Mapping[str, str]) -> Plan | None:
-    """None where an event names a node that is gone."""
+    """None where a target is a node that is gone."""
     try:
-        schedule = tuple(_renamed_event(event, names) for event in schedule_in(plan))
+        schedule = [msgspec.structs.replace(event, target=_renamed_target(event.target, names)) for event in schedule_in(plan)]
     except KeyError:
         return None
-    return msgspec.structs.replace(plan, schedule=schedule)
-
-
-def _renamed_event(event: Event, names: Mapping[str, str]) -> Event:
-    changes: dict[str, Any] = {"target": _renamed_target(event.target, names)}
-    if isinstance(event.args.get("to"), list):
-        changes["args"] = {**event.args, "to": [_new(name, names) for name in _listed(event.args["to"])]}
-    if event.when is not None:
-        changes["when"] = _renamed_condition(event.when, names)
-    return msgspec.structs.replace(event, **changes)
-
-
-def _listed(value: object) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list) else []
-
-
-def _renamed_condition(when: Condition, names: Mapping[str, str]) -> Condition:
-    leader = None if when.leader is None else _new(when.leader, names)
-    isr = None if when.isr is None else tuple(_new(name, names) for name in when.isr)
-    return msgspec.structs.replace(when, leader=leader, isr=isr)
+    return msgspec.structs.replace(plan, schedule=tuple(schedule))
 
 
 def _renamed_target(target: Target | None, names: Mapping[str, str]) -> Any:
     if isinstance(target, tuple):
         return tuple(_renamed_target(entry, names) for entry in target)
-    return target if target is None else _new(target, names)
-
-
-def _new(name: str, names: Mapping[str, str]) -> str:
-    """Nodes have numbers; whatever else is named stays what it is."""
-    return names[name] if name[0] == "n" and name[1:].isdigit() else name
+    is_a_node = target is not None and target[0] == "n" and target[1:].isdigit()
+    return names[str(target)] if is_a_node else target

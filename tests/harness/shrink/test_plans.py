@@ -154,6 +154,19 @@ def test_a_node_that_an_event_names_does_not_go(named: str) -> None:
     assert best.nodes == (Nodes(brokers=5, controllers=1) if named == "n4" else Nodes(brokers=3, controllers=3))
 
 
+@pytest.mark.parametrize(
+    "event",
+    [
+        Event(when=Condition(leader="n4"), fault="kill", target="leader"),
+        Event(when=Condition(isr=("n1", "n5")), fault="kill", target="leader"),
+        Event(at_ns=2 * S, fault="reassign", target="t/0", args={"to": ["n3", "n1", "n4"]}),
+    ],
+)
+def test_a_broker_that_an_event_speaks_of_does_not_go(event: Event) -> None:
+    """Not as a target, but as who leads, who is in sync, where a partition moves: with fewer brokers it is a controller."""
+    assert after(fewer_nodes, a_plan(event, nodes=Nodes(brokers=5, controllers=3))).nodes == Nodes(brokers=5, controllers=1)
+
+
 def test_replicas_need_their_brokers() -> None:
     """And a quorum that decides needs an odd number of voters."""
     plan = a_plan(topics={"t": Topic(replicas=4)}, nodes=Nodes(brokers=5, controllers=5))
