@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import msgspec
+import pyarrow as pa
 import pytest
 
 from model.config_cell import cell_of
@@ -16,7 +17,10 @@ from spark_analysis.engines import OneByOne
 from spark_analysis.groups import CLASSES
 from spark_analysis.planning import scope_of
 from spark_analysis.results import latest
+from spark_analysis.rows import to_batch
+from spark_analysis.unit import Piece, Unit
 from tests.spark_analysis.conftest import CAMPAIGN
+from tests.spark_analysis.made_up import run
 from tests.spark_analysis.stores import LOSES, LOSES_NOW_AND_THEN, MUTANT, PLAN, flip, simulate
 
 CELLS = {"quiet": PLAN, "loses": LOSES, "now-and-then": LOSES_NOW_AND_THEN}
@@ -164,3 +168,21 @@ def test_one_campaign_is_analysed_alone(quiet: Store) -> None:
     found = analyse(scope_of(f"{quiet.uri}/loses"), OneByOne(), Silent().show)
     assert found.record.runs == RUNS
     assert found.record.campaigns == ("loses",)
+
+
+def test_what_is_held_does_not_grow_with_the_number_of_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows go into their file as they come: of ten times as many no more is held at once."""
+    monkeypatch.setattr("spark_analysis.planning.RUNS_PER_PACK", 10)
+    monkeypatch.setattr("spark_analysis.results.ROWS_AT_ONCE", 25)
+    for number in range(400):
+        (tmp_path / "store" / "c" / "runs" / f"{number:05d}").mkdir(parents=True)
+    held: list[int] = []
+
+    def judged(unit: Unit) -> Piece:
+        held.append(pa.total_allocated_bytes())
+        return Piece(to_batch([run(number, campaign=unit.campaign) for number in unit.numbers]))
+
+    found = analyse(scope_of(str(tmp_path / "store")), OneByOne(judged), Silent().show)
+    assert found.record.counts == {"valid": 400}
+    assert len(held) == 40
+    assert max(held) - held[0] < 2 * (max(held[:4]) - held[0])
