@@ -71,6 +71,7 @@ class OnSpark:
 
     def run(self, units: Sequence[Unit], take: Take) -> None:
         size = UNITS_PER_CORE * max(1, int(self._session.sparkContext.defaultParallelism))
+        self._stopping = False
         waiting: deque[tuple[Sequence[Unit], Future[list[Piece]]]] = deque()
         with ThreadPoolExecutor(JOBS_AHEAD) as threads, self._cancelled_when_interrupted():
             for some in _batches(units, size):
@@ -92,7 +93,7 @@ class OnSpark:
             raise
 
     def _surely(self, units: Sequence[Unit]) -> list[Piece]:
-        """Where a job fails, its units one by one; where one of these fails, its runs one by one; and such a run is named."""
+        """Where a job fails, its units one by one; where one of these fails, its halves; and a run that fails alone is named."""
         try:
             return self._job(units)
         except Exception as error:
@@ -103,7 +104,7 @@ class OnSpark:
             if len(units) > 1:
                 return [piece for unit in units for piece in self._surely([unit])]
             if len(units[0].numbers) > 1:
-                return [together([self._surely([alone])[0] for alone in units[0].alone()])]
+                return [together([self._surely([half])[0] for half in units[0].halves()])]
             return [lost(units[0], f"its worker was lost: {_first_line(error)}")]
 
     def _job(self, units: Sequence[Unit]) -> list[Piece]:

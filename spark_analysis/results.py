@@ -122,7 +122,7 @@ class Writing:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if not self._finished:
-            with suppress(OSError):
+            with suppress(OSError, NotImplementedError):
                 self._filesystem.delete_dir(self._directory)
         if self._scratch is not None:
             self._scratch.cleanup()
@@ -177,7 +177,7 @@ class Writing:
         for info in self._filesystem.get_file_info(pafs.FileSelector(self.place, allow_not_found=True)):
             forgotten = info.base_name == before or (info.mtime_ns is not None and info.mtime_ns < old_ns)
             if _TABLES.fullmatch(info.base_name) and info.base_name != self._name and forgotten:
-                with suppress(OSError):
+                with suppress(OSError, NotImplementedError):
                     self._filesystem.delete_dir(info.path)
 
 
